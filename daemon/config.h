@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * config.h - what the administrator decided
+ *
+ * INI: [nfswbd] holds every key, [mount NAME] a target and overrides of the
+ * per-server keys, [uid NAME] limits and weight.  Each key is one entry of a
+ * table in config.c, with a sentence for its reader.  A file that does not
+ * parse is refused whole, with file:line.
+ */
+#ifndef NFSWB_CONFIG_H
+#define NFSWB_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/log.h"
+#include "daemon/writeback/nfs_calls.h"
+#include "daemon/writeback/server.h"
+#include "rpc/client.h"
+
+/* Keys that a [mount] section may override; named as the keys. */
+struct config_server {
+	uint64_t congestion_kb;		/* KiB; 0: as the kernel computes it */
+	enum congestion_policy congestion_policy;
+	uint64_t wbt_lat_usec;
+	unsigned timeo;			/* tenths of a second */
+	unsigned retrans;
+	bool soft;
+	uint32_t wsize, rsize;		/* bytes; 0: the server's preference */
+	enum wb_stable stable;
+	enum rpc_resvport resvport;
+	unsigned slot_table_entries;
+	unsigned nconnect;
+};
+
+struct config_mount {
+	char *name;
+	char *target;			/* nfs://… */
+	struct config_server server;
+};
+
+struct config_uid {
+	uid_t uid;
+	unsigned weight;
+	unsigned max_sessions, max_files;	/* 0: no limit */
+};
+
+enum config_switch { CONFIG_NO, CONFIG_YES, CONFIG_AUTO };
+
+struct config {
+	char *socket;			/* NULL: the default path */
+	unsigned socket_mode;		/* octal in the file */
+	char *socket_group;		/* NULL: the daemon's */
+	char *runtime_dir;		/* NULL: the socket's folder */
+	enum config_switch allow_urls;	/* auto: yes unless root's daemon */
+	char *admin_group;
+	uint64_t slab_bytes;
+	uint64_t dirty_bytes, dirty_background_bytes;
+	unsigned dirty_expire_centisecs;
+	unsigned clean_expire_sec;
+	unsigned late_duplicate_sec;
+	unsigned grace_sec;
+	unsigned stop_timeout_sec;
+	enum log_level log_level;
+	bool experiments;
+	struct config_server server;	/* the defaults for every server */
+	struct config_mount *mount;
+	unsigned mount_nr;
+	struct config_uid *uid;
+	unsigned uid_nr;
+};
+
+/* The built-in values.  NULL: no memory. */
+struct config *config_default(void);
+/* path NULL: /etc/nfswbd.conf where it exists, else the built-in values.  On
+   failure NULL, and *error is one line "file:line: what, what to do" that the
+   caller frees. */
+struct config *config_load(const char *path, char **error);
+void config_free(struct config *);
+const struct config_mount *config_find_mount(const struct config *,
+					     const char *name, size_t len);
+/* Calls fn for each key of [nfswbd] with its name, its value as text and its
+   sentence; for `nfswb config` and the manual. */
+void config_each(const struct config *, void (*fn)(void *arg, const char *key,
+		 const char *value, const char *sentence), void *arg);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * mount.h - MOUNT, the portmapper and directory listing, by libnfs
+ *
+ * The only part that includes libnfs.  Handles cross as plain bytes.  One libnfs
+ * context per question, autoreconnect off, address literal, destroyed from a
+ * deferred call; errors are the server's, as -errno, with text.
+ */
+#ifndef NFSWB_MOUNT_H
+#define NFSWB_MOUNT_H
+
+#include <stdint.h>
+
+#include "common/cred.h"
+#include "common/fh.h"
+#include "common/loop.h"
+
+struct mounter;
+struct mounter *mounter_new(struct loop *, unsigned timeout_ms);
+void mounter_free(struct mounter *);	/* answers what waits -ECANCELED */
+
+struct mount_answer {
+	struct fh root;
+	unsigned nfsport;		/* as given or as the portmapper said */
+	const char *export;		/* what was mounted */
+};
+typedef void mount_done_fn(void *arg, int err, const char *text,
+			   const struct mount_answer *);
+
+/*
+ * Mounts the longest export of the server that is a prefix of path (by its
+ * EXPORT list), else path's parent folder.  address: a literal, IPv4 or IPv6
+ * without brackets; nfsport, mountport 0: ask the portmapper.
+ */
+void mount_open(struct mounter *, const char *address, unsigned nfsport,
+		unsigned mountport, const char *path, mount_done_fn *,
+		void *arg);
+
+struct mount_name {
+	uint64_t fileid, cookie;
+	unsigned type;			/* S_IFMT bits, 0: unknown */
+	const char *name;
+};
+/* One READDIRPLUS; names until eof or the reply is full. */
+typedef void mount_dir_fn(void *arg, int err, const char *text,
+			  const struct mount_name *names, unsigned name_nr,
+			  uint64_t verifier, int eof);
+void mount_readdir(struct mounter *, const char *address, unsigned nfsport,
+		   const struct fh *dir, struct cred *, uint64_t cookie,
+		   uint64_t verifier, mount_dir_fn *, void *arg);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * session.h - the clients: who they are, their memory, their rings
+ *
+ * One session per connection on the socket.  It reads records, drains the ring
+ * before it acts on a message, serves bells, naps and sleeps, and outlives its
+ * connection until resumed, dead or past grace.  What messages mean is api.c's.
+ */
+#ifndef NFSWB_SESSION_H
+#define NFSWB_SESSION_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/loop.h"
+#include "daemon/config.h"
+#include "daemon/namespace.h"
+#include "daemon/writeback/slab.h"
+
+struct sessions;
+struct session;
+
+struct sessions_env {
+	struct loop *loop;
+	const struct config *config;
+	struct wb *wb;
+	struct namespace *ns;
+	uint64_t instance;
+	/* JSON, the callee's caller frees; made by statistics.c, control.c */
+	char *(*statistics)(void *arg);
+	char *(*control)(void *arg, const char *request, uid_t uid);
+	void *arg;
+};
+
+/* listen_fd is taken over; runtime_dir holds the table of tokens. */
+struct sessions *sessions_new(const struct sessions_env *, int listen_fd,
+			      const char *runtime_dir, char **error);
+void sessions_free(struct sessions *);
+/* Shutdown: accepts no more, drains all rings. */
+void sessions_stop(struct sessions *);
+
+/* Drains the rings of the sessions that have the file open; NULL: of all. */
+void sessions_drain(struct sessions *, struct wb_file *);
+
+struct session_info {
+	uint64_t id;
+	pid_t pid;
+	uid_t uid;
+	const char *comm;
+	unsigned files;
+	struct slab_usage usage;
+	enum waiting_for waiting;
+	uint64_t waiting_usec;
+	const char *file;		/* one of those it writes; may be NULL */
+};
+void sessions_each(struct sessions *, void (*fn)(void *arg,
+		   const struct session_info *), void *arg);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * nfs_calls.h - what the pipeline asks of the transport
+ *
+ * The pipeline knows no socket: it fills in one of these and hands it down.
+ * The object and all it points to stay as they are until done, which comes
+ * from the loop, exactly once per call, never from inside queue.
+ */
+#ifndef NFSWB_NFS_CALLS_H
+#define NFSWB_NFS_CALLS_H
+
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "common/cred.h"
+#include "common/fh.h"
+
+enum wb_stable { WB_UNSTABLE, WB_DATA_SYNC, WB_FILE_SYNC };	/* stable_how */
+enum wb_class { WB_FOREGROUND, WB_NORMAL, WB_BACKGROUND };
+
+#define WB_VERF 8	/* NFS3_WRITEVERFSIZE */
+
+enum wb_call_kind { WB_CALL_WRITE, WB_CALL_COMMIT, WB_CALL_SETSIZE };
+
+struct wb_call {
+	/* the question */
+	enum wb_call_kind kind;
+	enum wb_class class;
+	const struct fh *fh;
+	struct cred *cred;
+	uint64_t offset;		/* SETSIZE: the new size */
+	uint32_t count;			/* WRITE: the sum of iov */
+	enum wb_stable stable;
+	const struct iovec *iov;
+	int iov_nr;
+	void (*done)(struct wb_call *, uint64_t now);
+	/* the answer */
+	int err;			/* 0 or -errno; -EAGAIN: JUKEBOX */
+	uint32_t nfs_status;		/* as the server said it; 0 where the
+					   failure is our own */
+	uint32_t written;		/* WRITE: the reply's count */
+	enum wb_stable committed;
+	unsigned char verf[WB_VERF];
+	uint64_t size_after;		/* from post-op attributes */
+	int have_size;
+	uint64_t ctime_nsec;
+	unsigned transmissions;
+	uint64_t sent_usec;		/* when its first byte left */
+	/* the transport's */
+	void *transport;
+};
+
+struct wb_calls {
+	/* 0, or -ENOMEM: nothing was queued, try later. */
+	int (*queue)(void *arg, struct wb_call *);
+	/* Somebody waits for it now. */
+	void (*raise)(void *arg, struct wb_call *, enum wb_class);
+	/* wbt: at most this many background calls in flight */
+	void (*background_depth)(void *arg, unsigned depth);
+};
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * pipeline.h - the whole of writeback: one clockwork, wound from outside
+ *
+ * The pipeline does nothing by itself.  Whoever changes something in it (a
+ * write, a reply, a request to sync) makes it ask for a turn by the poke hook;
+ * the loop then calls wb_run, which does all that may be done at now, and
+ * wb_deadline tells when the next turn is due if nothing happens before.
+ * Completion functions (wb_done_fn) are called from wb_run or from a reply,
+ * never from inside the call that took them.
+ */
+#ifndef NFSWB_PIPELINE_H
+#define NFSWB_PIPELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wb;
+struct wb_file;
+
+/* err: 0 or -errno. */
+typedef void wb_done_fn(void *arg, int err);
+
+struct wb_limits {			/* global keys; 0 is never valid */
+	uint64_t dirty_bytes;
+	uint64_t dirty_background_bytes;
+	uint64_t dirty_expire_usec;
+	uint64_t clean_expire_usec;
+	uint64_t late_duplicate_usec;
+};
+
+struct wb_hooks {
+	void (*poke)(void *arg);	/* wb_run is wanted soon */
+	/* Bytes that were accepted are given up: to be logged and listed. */
+	void (*gave_up)(void *arg, struct wb_file *, uint64_t offset,
+			uint64_t length, int err);
+};
+
+struct wb *wb_new(const struct wb_limits *, const struct wb_hooks *, void *arg,
+		  uint64_t now);
+/* Frees all; every server, file and slab must be gone or is dropped. */
+void wb_free(struct wb *);
+void wb_run(struct wb *, uint64_t now);
+/* Absolute, in the clock of now; UINT64_MAX: only when poked. */
+uint64_t wb_deadline(const struct wb *);
+void wb_poke(struct wb *);
+
+/*
+ * Waits until everything accepted before this call is on stable storage, in
+ * all files match (NULL: in all) says yes to; err: the first failure.
+ */
+int wb_sync(struct wb *, bool (*match)(void *arg, struct wb_file *),
+	    void *match_arg, uint64_t now, wb_done_fn *, void *arg);
+
+/* Shutdown: from now on everything is written back as fast as may be. */
+void wb_drain(struct wb *, uint64_t now);
+/* Bytes accepted that are not on stable storage (FAILED included). */
+uint64_t wb_left_bytes(const struct wb *);
+/* Each file with such bytes; for naming what a forced stop leaves. */
+void wb_each_left(struct wb *, void (*fn)(void *arg, struct wb_file *,
+		  uint64_t offset, uint64_t length, int err), void *arg);
+
+#endif

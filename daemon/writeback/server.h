@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * server.h - one NFS server as the pipeline sees it: limits, queues, files
+ */
+#ifndef NFSWB_SERVER_H
+#define NFSWB_SERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/writeback/nfs_calls.h"
+
+struct wb;
+struct wb_server;
+
+enum congestion_policy { CONGESTION_SPLIT, CONGESTION_SINGLE, CONGESTION_NONE };
+
+struct wb_server_params {
+	const char *name;		/* host:port; copied */
+	uint64_t congestion_bytes;	/* the async limit */
+	enum congestion_policy congestion_policy;
+	uint64_t wbt_lat_usec;		/* 0: off */
+	unsigned slot_nr;		/* of the transport's slot table */
+};
+
+struct wb_server *wb_server_new(struct wb *, const struct wb_server_params *,
+				const struct wb_calls *, void *calls_arg,
+				uint64_t now);
+/* Only when it has no files. */
+void wb_server_free(struct wb_server *);
+const char *wb_server_name(const struct wb_server *);
+/* The calls_arg it was made with. */
+void *wb_server_calls_arg(const struct wb_server *);
+
+/* wbt: a foreground call of this kind (an NFS procedure number) took so long
+   from its last byte to the reply. */
+void wb_server_foreground(struct wb_server *, unsigned proc, uint64_t rtt_usec,
+			  uint64_t now);
+
+#endif
