@@ -58,6 +58,14 @@ void file_reserved(struct wb_file *, uint64_t end);
    is not written yet is dropped, that is not a loss. */
 void file_forget(struct wb_file *);
 
+/*
+ * Tells once, from wb_run, that the last handle was closed and all of the file
+ * is written or given up: the hidden name of an unlinked file can go.  One
+ * watcher a file; fn NULL: none.  A file with a watcher is not freed.
+ */
+void file_when_closed(struct wb_file *, void (*fn)(void *arg,
+		      struct wb_file *), void *arg);
+
 /* A handle; it takes its own references.  oflags as open(2).  NULL: no
    memory. */
 struct wb_handle *handle_open(struct wb_file *, struct cred *, int oflags);
