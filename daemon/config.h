@@ -74,9 +74,9 @@ struct config {
 
 /* The built-in values.  NULL: no memory. */
 struct config *config_default(void);
-/* path NULL: /etc/nfswbd.conf where it exists, else the built-in values.  On
-   failure NULL, and *error is one line "file:line: what, what to do" that the
-   caller frees. */
+/* path NULL: SYSCONFDIR/nfswb.conf where it exists, else the built-in values.
+   On failure NULL, and *error, which the caller frees, is one line for each
+   fault, "file:line: what; what to do", without a newline at the end. */
 struct config *config_load(const char *path, char **error);
 void config_free(struct config *);
 const struct config_mount *config_find_mount(const struct config *,

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * config_keys.c - the table of keys, and how a value is read and shown
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include "daemon/config.h"
+#include "daemon/config_keys.h"
+
+static const struct key_choice no_yes[] = {
+	{ "no", 0, false }, { "yes", 1, false }, { NULL, 0, false },
+};
+static const struct key_choice no_yes_auto[] = {
+	{ "no", CONFIG_NO, false }, { "yes", CONFIG_YES, false },
+	{ "auto", CONFIG_AUTO, false }, { NULL, 0, false },
+};
+static const struct key_choice resvports[] = {
+	{ "no", RPC_RESVPORT_NO, false }, { "yes", RPC_RESVPORT_YES, false },
+	{ "auto", RPC_RESVPORT_AUTO, false }, { NULL, 0, false },
+};
+static const struct key_choice policies[] = {
+	{ "split", CONGESTION_SPLIT, false },
+	{ "single", CONGESTION_SINGLE, false },
+	{ "none", CONGESTION_NONE, true },
+	{ NULL, 0, false },
+};
+static const struct key_choice stables[] = {
+	{ "unstable", WB_UNSTABLE, false }, { "data_sync", WB_DATA_SYNC, false },
+	{ "file_sync", WB_FILE_SYNC, false }, { NULL, 0, false },
+};
+static const struct key_choice levels[] = {
+	{ "error", LOG_LEVEL_ERROR, false },
+	{ "warning", LOG_LEVEL_WARNING, false },
+	{ "info", LOG_LEVEL_INFO, false }, { "debug", LOG_LEVEL_DEBUG, false },
+	{ NULL, 0, false },
+};
+
+#define AT(type, member) offsetof(struct type, member), \
+			 sizeof(((struct type *)NULL)->member)
+#define KIB(n) ((uint64_t)(n) << 10)
+#define MIB(n) ((uint64_t)(n) << 20)
+#define GIB(n) ((uint64_t)(n) << 30)
+
+const struct key config_keys[] = {
+/* the socket and who may use it */
+{ "socket", KEY_GLOBAL, KEY_PATH, AT(config, socket), 0, 0, 0, NULL, NULL,
+  "The socket that nfswbd listens on." },
+{ "socket_mode", KEY_GLOBAL, KEY_OCTAL, AT(config, socket_mode), 0, 0777, 0,
+  NULL, NULL, "The socket's permissions, octal." },
+{ "socket_group", KEY_GLOBAL, KEY_GROUP, AT(config, socket_group), 0, 0, 0,
+  NULL, NULL, "The group that owns the socket." },
+{ "runtime_dir", KEY_GLOBAL, KEY_PATH, AT(config, runtime_dir), 0, 0, 0, NULL,
+  NULL, "The folder of what outlives a restart of the daemon." },
+{ "allow_urls", KEY_GLOBAL, KEY_CHOICE, AT(config, allow_urls), 0, 0, 0,
+  no_yes_auto, "auto",
+  "Whether targets may be any nfs:// URL, or only mounts named in this file." },
+{ "admin_group", KEY_GLOBAL, KEY_GROUP, AT(config, admin_group), 0, 0, 0, NULL,
+  NULL, "A group whose members may control the daemon." },
+
+/* memory and time */
+{ "slab_bytes", KEY_GLOBAL, KEY_SIZE, AT(config, slab_bytes), MIB(1), GIB(2),
+  0, NULL, "256M", "The most memory one session may hold data in." },
+{ "dirty_bytes", KEY_GLOBAL, KEY_SIZE, AT(config, dirty_bytes), MIB(1),
+  GIB(4096), 0, NULL, NULL,
+  "The most bytes, of all sessions, that are not on stable storage yet." },
+{ "dirty_background_bytes", KEY_GLOBAL, KEY_SIZE,
+  AT(config, dirty_background_bytes), KIB(64), GIB(4096), 0, NULL, NULL,
+  "From this many dirty bytes on they are written back without waiting." },
+{ "dirty_expire_centisecs", KEY_GLOBAL, KEY_NUMBER,
+  AT(config, dirty_expire_centisecs), 1, 8640000, 0, NULL, "3000",
+  "Dirty data older than this is written back, hundredths of a second." },
+{ "clean_expire_sec", KEY_GLOBAL, KEY_NUMBER, AT(config, clean_expire_sec), 1,
+  86400, 0, NULL, "60",
+  "Data on stable storage that nobody used for so long leaves the memory." },
+{ "late_duplicate_sec", KEY_GLOBAL, KEY_NUMBER, AT(config, late_duplicate_sec),
+  1, 3600, 0, NULL, "10",
+  "How long a range whose WRITE was sent twice stays closed to newer data." },
+{ "grace_sec", KEY_GLOBAL, KEY_NUMBER, AT(config, grace_sec), 1, 3600, 0, NULL,
+  "30", "How long a new daemon waits for the sessions of its forerunner." },
+{ "stop_timeout_sec", KEY_GLOBAL, KEY_NUMBER, AT(config, stop_timeout_sec), 1,
+  86400, 0, NULL, "90",
+  "How long a stop waits for data to reach stable storage." },
+{ "log_level", KEY_GLOBAL, KEY_CHOICE, AT(config, log_level), 0, 0, 0, levels,
+  "info", "The least important message that is logged." },
+{ "experiments", KEY_GLOBAL, KEY_CHOICE, AT(config, experiments), 0, 0, 0,
+  no_yes, "no",
+  "Allows values that bring back known bad behaviour, for measuring only." },
+
+/* per server */
+{ "congestion_kb", KEY_SERVER, KEY_NUMBER, AT(config_server, congestion_kb),
+  64, 16 << 20, 1, NULL, "0",
+  "Async WRITEs under way at once to a server, in KiB; 0: by the memory." },
+{ "congestion_policy", KEY_SERVER, KEY_CHOICE,
+  AT(config_server, congestion_policy), 0, 0, 0, policies, "split",
+  "Who waits for whom when too much is under way." },
+{ "wbt_lat_usec", KEY_SERVER, KEY_NUMBER, AT(config_server, wbt_lat_usec), 100,
+  10000000, 1, NULL, "0",
+  "Foreground round trip above which background writeback yields; 0: never." },
+{ "timeo", KEY_SERVER, KEY_NUMBER, AT(config_server, timeo), 1, 6000, 0, NULL,
+  "600", "A call unanswered for so long is sent again, tenths of a second." },
+{ "retrans", KEY_SERVER, KEY_NUMBER, AT(config_server, retrans), 1, 100, 0,
+  NULL, "2", "retrans times timeo is the major timeout." },
+{ "soft", KEY_SERVER, KEY_CHOICE, AT(config_server, soft), 0, 0, 0, no_yes,
+  "no", "Gives up after the major timeout instead of retrying for ever." },
+{ "wsize", KEY_SERVER, KEY_SIZE, AT(config_server, wsize), KIB(1), MIB(1), 1,
+  NULL, "0", "The most bytes in one WRITE; 0: as the server prefers." },
+{ "rsize", KEY_SERVER, KEY_SIZE, AT(config_server, rsize), KIB(1), MIB(1), 1,
+  NULL, "0", "The most bytes in one READ; 0: as the server prefers." },
+{ "stable", KEY_SERVER, KEY_CHOICE, AT(config_server, stable), 0, 0, 0,
+  stables, "unstable", "How WRITEs are sent: unstable with COMMIT, or stable." },
+{ "resvport", KEY_SERVER, KEY_CHOICE, AT(config_server, resvport), 0, 0, 0,
+  resvports, "auto",
+  "Whether calls come from a port below 1024; auto: where it may bind one." },
+{ "slot_table_entries", KEY_SERVER, KEY_NUMBER,
+  AT(config_server, slot_table_entries), 2, 1024, 0, NULL, "64",
+  "Calls in flight at once to a server." },
+{ "nconnect", KEY_SERVER, KEY_NUMBER, AT(config_server, nconnect), 1, 1, 0,
+  NULL, "1", "Connections to a server; only 1 is supported now." },
+
+/* mounts, users */
+{ "target", KEY_MOUNT, KEY_TARGET, AT(config_mount, target), 0, 0, 0, NULL,
+  NULL, "The mount's nfs://server[:port]/export[/path] URL; always needed." },
+{ "weight", KEY_UID, KEY_NUMBER, AT(config_uid, weight), 1, 10000, 0, NULL,
+  "100", "The user's share of the bandwidth against other users'." },
+{ "max_sessions", KEY_UID, KEY_NUMBER, AT(config_uid, max_sessions), 1,
+  1000000, 1, NULL, "0", "Sessions the user may have; 0: no limit." },
+{ "max_files", KEY_UID, KEY_NUMBER, AT(config_uid, max_files), 1, 1000000, 1,
+  NULL, "0", "Files the user may have open; 0: no limit." },
+};
+
+const unsigned config_key_nr = sizeof config_keys / sizeof *config_keys;
+_Static_assert(sizeof config_keys / sizeof *config_keys <= CONFIG_KEYS_MAX,
+	       "CONFIG_KEYS_MAX");
+
+const struct key *
+key_find(const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < config_key_nr; i++)
+		if (!strcmp(config_keys[i].name, name))
+			return &config_keys[i];
+	return NULL;
+}
+
+unsigned
+key_index(const struct key *k)
+{
+	return (unsigned)(k - config_keys);
+}
+
+static void
+store(const struct key *k, void *base, uint64_t value)
+{
+	void *at = (char *)base + k->offset;
+	uint32_t word = (uint32_t)value;
+	unsigned char byte = (unsigned char)value;
+
+	if (k->width == 8)
+		memcpy(at, &value, 8);
+	else if (k->width == 4)
+		memcpy(at, &word, 4);
+	else
+		memcpy(at, &byte, 1);
+}
+
+static uint64_t
+load(const struct key *k, const void *base)
+{
+	const void *at = (const char *)base + k->offset;
+	uint64_t value;
+	uint32_t word;
+	unsigned char byte;
+
+	if (k->width == 8)
+		return memcpy(&value, at, 8), value;
+	if (k->width == 4)
+		return memcpy(&word, at, 4), word;
+	return memcpy(&byte, at, 1), byte;
+}
+
+static bool
+is_text(const struct key *k)
+{
+	return k->type == KEY_PATH || k->type == KEY_GROUP ||
+	       k->type == KEY_TARGET;
+}
+
+/* Powers of 1024 by suffix; -1: not one. */
+static int
+suffix_shift(const char *s)
+{
+	static const char letters[] = "KMGT";
+	const char *at;
+
+	if (!*s)
+		return 0;
+	at = strchr(letters, toupper((unsigned char)*s));
+	if (!at || s[1])
+		return -1;
+	return 10 * (int)(at - letters + 1);
+}
+
+static int
+parse_number(const char *text, int base, bool suffixes, uint64_t *out)
+{
+	unsigned long long n;
+	char *end;
+	int shift;
+
+	if (!isdigit((unsigned char)*text))
+		return -EINVAL;
+	errno = 0;
+	n = strtoull(text, &end, base);
+	if (errno)
+		return -ERANGE;
+	shift = suffixes ? suffix_shift(end) : *end ? -1 : 0;
+	if (shift < 0)
+		return -EINVAL;
+	if (n > UINT64_MAX >> shift)
+		return -ERANGE;
+	*out = (uint64_t)n << shift;
+	return 0;
+}
+
+static void
+format_number(const struct key *k, uint64_t n, char *out, size_t size)
+{
+	static const char letters[] = "TGMK";
+	unsigned i;
+
+	if (k->type == KEY_OCTAL) {
+		snprintf(out, size, "%04" PRIo64, n);
+		return;
+	}
+	for (i = 0; n && k->type == KEY_SIZE && i < 4; i++) {
+		unsigned shift = 10 * (4 - i);
+
+		if (n & ((1ull << shift) - 1))
+			continue;
+		snprintf(out, size, "%" PRIu64 "%c", n >> shift, letters[i]);
+		return;
+	}
+	snprintf(out, size, "%" PRIu64, n);
+}
+
+static int
+set_number(const struct key *k, void *base, const char *text, char *why,
+	   size_t why_size)
+{
+	char min[32], max[32];
+	uint64_t n = 0;
+	int rc = parse_number(text, k->type == KEY_OCTAL ? 8 : 10,
+			      k->type == KEY_SIZE, &n);
+
+	if (!rc && ((n >= k->min && n <= k->max) || (!n && k->or_zero))) {
+		store(k, base, n);
+		return 0;
+	}
+	format_number(k, k->min, min, sizeof min);
+	format_number(k, k->max, max, sizeof max);
+	if (k->min == k->max)
+		snprintf(why, why_size, "\"%s\" is not possible; only %s is "
+			 "supported now", text, min);
+	else
+		snprintf(why, why_size, "\"%s\" is %s; give %s from %s to %s%s",
+			 text, rc == -EINVAL ? "not a number" : "out of range",
+			 k->type == KEY_SIZE ? "bytes (K, M, G allowed)" :
+			 k->type == KEY_OCTAL ? "an octal number" : "a number",
+			 min, max, k->or_zero ? ", or 0" : "");
+	return -EINVAL;
+}
+
+static int
+set_choice(const struct key *k, void *base, const char *text, char *why,
+	   size_t why_size)
+{
+	const struct key_choice *c;
+	size_t at;
+
+	for (c = k->choice; c->name; c++)
+		if (!strcmp(c->name, text)) {
+			store(k, base, c->value);
+			return 0;
+		}
+	at = (size_t)snprintf(why, why_size, "\"%.100s\" is none of its values; "
+			      "give ", text);
+	for (c = k->choice; c->name && at < why_size; c++)
+		at += (size_t)snprintf(why + at, why_size - at, "%s%s", c->name,
+				       !c[1].name ? "" :
+				       !c[2].name ? " or " : ", ");
+	return -EINVAL;
+}
+
+/* What is wrong with a text; NULL: nothing. */
+static const char *
+text_fault(const struct key *k, const char *text)
+{
+	const size_t path_max = sizeof(((struct sockaddr_un *)NULL)->sun_path);
+	const char *host = text + strlen("nfs://");
+
+	if (!*text)
+		return "has no value; write one, or leave the key out";
+	switch (k->type) {
+	case KEY_PATH:
+		if (*text != '/')
+			return "is not an absolute path; let it begin with /";
+		if (strlen(text) >= path_max)
+			return "is too long; 107 bytes at most";
+		break;
+	case KEY_GROUP:
+		if (!getgrnam(text))
+			return "is no group of this system; name one that is";
+		break;
+	case KEY_TARGET:
+		if (strncmp(text, "nfs://", strlen("nfs://")) ||
+		    *host == '/' || !*host || !strchr(host, '/'))
+			return "is not a target; write "
+			       "nfs://server[:port]/export[/path]";
+		break;
+	default:
+		break;
+	}
+	return NULL;
+}
+
+static int
+set_text(const struct key *k, void *base, const char *text, char *why,
+	 size_t why_size)
+{
+	char **at = (char **)(void *)((char *)base + k->offset);
+	const char *fault = text_fault(k, text);
+	char *copy;
+
+	if (fault) {
+		snprintf(why, why_size, "\"%s\" %s", text, fault);
+		return -EINVAL;
+	}
+	copy = strdup(text);
+	if (!copy)
+		return -ENOMEM;
+	free(*at);
+	*at = copy;
+	return 0;
+}
+
+int
+key_set(const struct key *k, void *base, const char *text, char *why,
+	size_t why_size)
+{
+	if (is_text(k))
+		return set_text(k, base, text, why, why_size);
+	if (k->type == KEY_CHOICE)
+		return set_choice(k, base, text, why, why_size);
+	return set_number(k, base, text, why, why_size);
+}
+
+static const struct key_choice *
+choice_of(const struct key *k, const void *base)
+{
+	const struct key_choice *c;
+	uint64_t value = load(k, base);
+
+	for (c = k->choice; c->name; c++)
+		if (c->value == value)
+			return c;
+	return NULL;
+}
+
+void
+key_format(const struct key *k, const void *base, char *out, size_t size)
+{
+	const struct key_choice *c;
+	const char *text;
+
+	if (is_text(k)) {
+		text = *(char *const *)(const void *)
+			((const char *)base + k->offset);
+		snprintf(out, size, "%s", text ? text : "");
+	} else if (k->type == KEY_CHOICE) {
+		c = choice_of(k, base);
+		snprintf(out, size, "%s", c ? c->name : "");
+	} else {
+		format_number(k, load(k, base), out, size);
+	}
+}
+
+const char *
+key_unsafe(const struct key *k, const void *base)
+{
+	const struct key_choice *c;
+
+	if (k->type != KEY_CHOICE)
+		return NULL;
+	c = choice_of(k, base);
+	return c && c->unsafe ? c->name : NULL;
+}
+
+void
+key_copy(const struct key *k, void *to, const void *from)
+{
+	store(k, to, load(k, from));
+}
