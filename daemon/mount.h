@@ -23,6 +23,9 @@ struct mount_answer {
 	struct fh root;
 	unsigned nfsport;		/* as given or as the portmapper said */
 	const char *export;		/* what was mounted */
+	/* The server's EXPORT list; export_nr 0: it told none. */
+	char *const *exports;
+	unsigned export_nr;
 };
 typedef void mount_done_fn(void *arg, int err, const char *text,
 			   const struct mount_answer *);
