@@ -165,6 +165,16 @@ record_feed(struct record_reader *r, const void *buf, size_t len, size_t *used)
 	return ret;
 }
 
+unsigned char *
+record_take(struct record_reader *r)
+{
+	unsigned char *data = r->data;
+
+	r->data = NULL;
+	r->room = 0;
+	return data;
+}
+
 void
 record_mark(unsigned char mark[4], size_t len)
 {

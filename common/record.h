@@ -49,6 +49,10 @@ int record_feed(struct record_reader *, const void *buf, size_t len,
 size_t record_room(struct record_reader *, void **buf);
 int record_took(struct record_reader *, size_t n);
 
+/* Makes the memory of the record that is whole the caller's, who frees it;
+   an empty one may have none: NULL. */
+unsigned char *record_take(struct record_reader *);
+
 /* The mark before a record of len bytes sent as one fragment. */
 void record_mark(unsigned char mark[4], size_t len);
 

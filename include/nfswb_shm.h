@@ -107,12 +107,17 @@ struct nfswb_control {
 	_Alignas(NFSWB_LINE) _Atomic uint64_t tail;
 	_Alignas(NFSWB_LINE) _Atomic uint32_t d_sleeps;	/* enum nfswb_sleep */
 	/* The library waits for room: want bytes, in want_chunk if it has one
-	   (else NFSWB_NO_CHUNK).  Both are stored before c_waits is set to 1;
-	   the daemon exchanges c_waits to 0 before it serves. */
+	   (else NFSWB_NO_CHUNK); want 0: for the tail only (ring full, or a
+	   write to a shared file).  Both are stored before c_waits is set to 1;
+	   the daemon exchanges c_waits to 0 before it serves.  Having taken
+	   it, the daemon owes a bell when the tail has moved or room was
+	   granted, whichever comes first; who still lacks something then sets
+	   c_waits again. */
 	_Alignas(NFSWB_LINE) _Atomic uint32_t c_waits;
 	_Atomic uint32_t want;
 	_Atomic uint32_t want_chunk;
-	_Alignas(NFSWB_LINE) _Atomic uint64_t g_head;	/* grant queue */
+	/* Grant queue; both are 0 again before a RESUME is answered. */
+	_Alignas(NFSWB_LINE) _Atomic uint64_t g_head;
 	_Alignas(NFSWB_LINE) _Atomic uint64_t g_tail;
 };
 
