@@ -4,7 +4,7 @@
  *
  * A call waits in one of three classes until the slot table has room, is sent
  * by sendmsg straight from where the payload lies, and is answered, resent or
- * given up as rpc/'s parts decide (connection.c, call.c, slots.c, timing.c).
+ * given up as rpc/'s parts decide (connection.c, calls.c, retry.c, slots.c, timing.c).
  * The client never blocks; done is always called from the loop, never from
  * inside the call that queued it, exactly once.
  *
@@ -44,6 +44,8 @@ struct rpc_params {
 	   socket, or -errno.  NULL: TCP to addr. */
 	int (*connect_hook)(void *arg);
 	void *connect_arg;
+	uint64_t seed;			/* first xid, jitter; 0: the kernel's
+					   random numbers */
 };
 
 /* Of one call; microseconds. */
@@ -95,9 +97,13 @@ struct rpc_client *rpc_client_new(struct loop *, const struct rpc_params *);
 /* Every call still out is answered -ECANCELED first, from inside. */
 void rpc_client_free(struct rpc_client *);
 
-/* Queues a call; 0 or -ENOMEM.  *out (may be NULL) lives until done. */
-int rpc_call(struct rpc_client *, const struct rpc_request *,
-	     struct rpc_call **out);
+/*
+ * Queues a call; 0 or -ENOMEM (-EINVAL: the arguments can't be encoded,
+ * -ECANCELED: from a done function while the client is being freed).  *out (may
+ * be NULL) lives until done.  Not named rpc_call: libtirpc has one.
+ */
+int rpc_client_call(struct rpc_client *, const struct rpc_request *,
+		    struct rpc_call **out);
 /* Raises a call's class while it still waits for its slot. */
 void rpc_call_raise(struct rpc_call *, enum rpc_class);
 
