@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* statistics.h - everything that is counted, as the JSON of DESIGN: one tree
-   for the CLI, the library and the metrics */
+/*
+ * statistics.h - everything that is counted, as one tree of JSON for the CLI,
+ * the library and the metrics
+ */
 #ifndef NFSWB_STATISTICS_H
 #define NFSWB_STATISTICS_H
 
@@ -8,16 +10,10 @@
 #include <sys/types.h>
 
 struct wb;
-struct wb_file;
 struct namespace;
 struct sessions;
 
-/* What was given up, to be listed until it is acknowledged. */
 struct given_up_list;
-struct given_up_list *given_up_new(void);
-void given_up_free(struct given_up_list *);
-void given_up_add(struct given_up_list *, const char *file, uint64_t offset,
-		  uint64_t length, int err);
 
 struct statistics_env {
 	struct wb *wb;
@@ -26,7 +22,8 @@ struct statistics_env {
 	struct given_up_list *given_up;
 	uint64_t instance, started_usec;
 };
-/* The caller frees; NULL: no memory. */
+/* NFSWB_JSON_MAX bytes at most: lists are cut to that, and "cut" is true then.
+   The caller frees; NULL: no memory. */
 char *statistics_json(const struct statistics_env *, uint64_t now);
 
 #endif

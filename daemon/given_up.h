@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * given_up.h - the list of what was accepted and given up
+ *
+ * The last GIVEN_UP_MAX are kept; each has a number, so that a reader sees
+ * whether older ones are missing.  The log has them all.
+ */
+#ifndef NFSWB_GIVEN_UP_H
+#define NFSWB_GIVEN_UP_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#define GIVEN_UP_MAX 1000
+
+struct given_up_list;
+struct given_up_list *given_up_new(void);
+void given_up_free(struct given_up_list *);
+/* err: -errno.  Without memory the entry is only counted. */
+void given_up_add(struct given_up_list *, const char *file, uint64_t offset,
+		  uint64_t length, int err);
+/* An array, oldest first: [{id, file, offset, length, reason}]. */
+json_t *given_up_json(const struct given_up_list *);
+
+#endif

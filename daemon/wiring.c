@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * wiring.c - who calls whom
+ *
+ *	sessions ──▶ namespace ──▶ pipeline ──▶ transport (made by the namespace)
+ *	   ▲             │ drain        │ poke, gave_up
+ *	   └─────────────┘              ▼
+ *	                        wiring: wb_run, the timer, the list, the log
+ *
+ * The pipeline does nothing by itself.  Its poke asks for a deferred call, that
+ * gives it its turn, and a timer is set to when it wants the next.
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "common/log.h"
+#include "daemon/control.h"
+#include "daemon/given_up.h"
+#include "daemon/listen.h"
+#include "daemon/loop.h"
+#include "daemon/namespace.h"
+#include "daemon/notify.h"
+#include "daemon/session.h"
+#include "daemon/shutdown.h"
+#include "daemon/statistics.h"
+#include "daemon/wiring.h"
+#include "daemon/writeback/file.h"
+#include "daemon/writeback/pipeline.h"
+
+struct daemon {
+	struct loop *loop;
+	const struct config *config;
+	uint64_t instance, started_usec;
+	struct given_up_list *given_up;
+	struct loop_deferred *turn;
+	struct loop_timer *next_turn;
+	struct wb *wb;
+	struct namespace *ns;
+	struct listening listening;
+	struct sessions *sessions;
+	struct shutdown *shutdown;
+	struct loop_signal *on_term, *on_int;
+	struct notify *notify;
+};
+
+/* -- the pipeline's hooks, and its turns -- */
+
+static void
+poke(void *arg)
+{
+	struct daemon *d = arg;
+
+	loop_defer(d->loop, d->turn);
+}
+
+static void
+gave_up(void *arg, struct wb_file *f, uint64_t offset, uint64_t length,
+	int err)
+{
+	struct daemon *d = arg;
+
+	log_error("%s: bytes %" PRIu64 " to %" PRIu64 " are given up: %s",
+		  file_name(f), offset, offset + length, strerror(-err));
+	given_up_add(d->given_up, file_name(f), offset, length, err);
+}
+
+static void
+turn(void *arg)
+{
+	struct daemon *d = arg;
+	uint64_t now = loop_now(d->loop), next;
+
+	wb_run(d->wb, now);
+	if (d->shutdown)
+		shutdown_look(d->shutdown);
+	next = wb_deadline(d->wb);
+	now = loop_now(d->loop);
+	if (next == UINT64_MAX)
+		loop_timer_clear(d->loop, d->next_turn);
+	else
+		loop_timer_set(d->loop, d->next_turn,
+			       next > now ? next - now : 0);
+}
+
+/* -- what the parts ask of each other -- */
+
+static void
+drain(void *arg, struct wb_file *f)
+{
+	struct daemon *d = arg;
+
+	if (d->sessions)
+		sessions_drain(d->sessions, f);
+}
+
+static char *
+statistics(void *arg)
+{
+	struct daemon *d = arg;
+	struct statistics_env env = {
+		.wb = d->wb, .ns = d->ns, .sessions = d->sessions,
+		.given_up = d->given_up, .instance = d->instance,
+		.started_usec = d->started_usec,
+	};
+
+	return statistics_json(&env, loop_now(d->loop));
+}
+
+static char *
+control(void *arg, const char *request, uid_t uid)
+{
+	struct daemon *d = arg;
+	struct control_env env = { d->config, d->given_up };
+
+	return control_answer(&env, request, uid);
+}
+
+static void
+asked_to_stop(void *arg)
+{
+	struct daemon *d = arg;
+
+	shutdown_begin(d->shutdown);
+}
+
+/* -- starting, in this order; 0 or -1 -- */
+
+/* Not 0, and a JSON integer. */
+static int
+start_instance(struct daemon *d)
+{
+	if (getrandom(&d->instance, sizeof d->instance, 0) !=
+	    sizeof d->instance)
+		d->instance = loop_now(d->loop);
+	d->instance = (d->instance & INT64_MAX) | 1;
+	d->started_usec = loop_now(d->loop);
+	return 0;
+}
+
+static int
+start_pipeline(struct daemon *d)
+{
+	static const struct wb_hooks hooks = { poke, gave_up };
+	const struct config *c = d->config;
+	struct wb_limits limits = {
+		.dirty_bytes = c->dirty_bytes,
+		.dirty_background_bytes = c->dirty_background_bytes,
+		.dirty_expire_usec = c->dirty_expire_centisecs * 10000ull,
+		.clean_expire_usec = c->clean_expire_sec * 1000000ull,
+		.late_duplicate_usec = c->late_duplicate_sec * 1000000ull,
+	};
+
+	d->given_up = given_up_new();
+	d->turn = loop_deferred(d->loop, turn, d);
+	d->next_turn = loop_timer(d->loop, turn, d);
+	if (!d->given_up || !d->turn || !d->next_turn)
+		return -1;
+	d->wb = wb_new(&limits, &hooks, d, loop_now(d->loop));
+	return d->wb ? 0 : -1;
+}
+
+static int
+start_namespace(struct daemon *d)
+{
+	d->ns = namespace_new(d->loop, d->config, d->wb);
+	if (!d->ns)
+		return -1;
+	ns_set_drain(d->ns, drain, d);
+	return 0;
+}
+
+static int
+start_sessions(struct daemon *d, char **error)
+{
+	struct sessions_env env = {
+		.loop = d->loop, .config = d->config, .wb = d->wb,
+		.ns = d->ns, .instance = d->instance,
+		.statistics = statistics, .control = control, .arg = d,
+	};
+
+	d->sessions = sessions_new(&env, d->listening.fd,
+				   d->listening.runtime_dir, error);
+	if (!d->sessions)
+		return -1;
+	d->listening.fd = -1;		/* theirs now */
+	return 0;
+}
+
+static int
+start_signals(struct daemon *d)
+{
+	struct shutdown_env env = {
+		.loop = d->loop, .wb = d->wb, .sessions = d->sessions,
+		.timeout_usec = d->config->stop_timeout_sec * 1000000ull,
+	};
+
+	d->shutdown = shutdown_new(&env);
+	d->on_term = evloop_signal(d->loop, SIGTERM, asked_to_stop, d);
+	d->on_int = evloop_signal(d->loop, SIGINT, asked_to_stop, d);
+	d->notify = notify_new(d->loop);
+	return d->shutdown && d->on_term && d->on_int && d->notify ? 0 : -1;
+}
+
+static int
+start_all(struct daemon *d, const char *socket, char **error)
+{
+	if (start_instance(d) || start_pipeline(d) || start_namespace(d) ||
+	    listen_open(&d->listening, d->config, socket, error) ||
+	    start_sessions(d, error) || start_signals(d))
+		return -1;
+	return 0;
+}
+
+struct daemon *
+daemon_start(struct loop *loop, const struct config *config,
+	     const char *socket, char **error)
+{
+	struct daemon *d = calloc(1, sizeof *d);
+
+	*error = NULL;
+	if (d) {
+		d->loop = loop;
+		d->config = config;
+		d->listening.fd = d->listening.lock_fd = -1;
+	}
+	if (!d || start_all(d, socket, error)) {
+		if (!*error)
+			*error = strdup("out of memory; try again");
+		if (d)
+			daemon_stop(d);
+		return NULL;
+	}
+	log_info("listening on %s", d->listening.path);
+	notify_status("Listening on %s", d->listening.path);
+	notify_ready();
+	poke(d);
+	return d;
+}
+
+/* In the reverse order of starting. */
+bool
+daemon_stop(struct daemon *d)
+{
+	bool clean = d->shutdown && shutdown_clean(d->shutdown);
+
+	notify_free(d->notify);
+	evloop_signal_free(d->on_int);
+	evloop_signal_free(d->on_term);
+	shutdown_free(d->shutdown);
+	d->shutdown = NULL;
+	if (d->sessions)
+		sessions_free(d->sessions);
+	d->sessions = NULL;
+	listen_close(&d->listening);
+	if (d->ns)
+		namespace_free(d->ns);
+	if (d->wb)
+		wb_free(d->wb);
+	loop_timer_free(d->loop, d->next_turn);
+	loop_deferred_free(d->loop, d->turn);
+	given_up_free(d->given_up);
+	free(d);
+	return clean;
+}
