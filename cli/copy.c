@@ -157,10 +157,12 @@ int
 copy_attributes(struct put *put, const struct stat *st, const char *target)
 {
 	struct stat attr = *st;
+	unsigned which = NFSWB_SET_ATIME | NFSWB_SET_MTIME;
 
 	attr.st_mode = mode_to_keep(st);
-	return nfswb_setattr(put->wb, target, &attr, NFSWB_SET_MODE |
-			     NFSWB_SET_ATIME | NFSWB_SET_MTIME);
+	if (!S_ISLNK(st->st_mode))	/* a symlink has no mode of its own */
+		which |= NFSWB_SET_MODE;
+	return nfswb_setattr(put->wb, target, &attr, which);
 }
 
 /* In a tree only what was a regular file when it was listed is opened, and
@@ -237,26 +239,41 @@ close_source:
 		close(copy.fd);
 }
 
+static int
+read_symlink(const char *src, char *content, size_t size, struct stat *st)
+{
+	ssize_t len = readlink(src, content, size);
+
+	if (len < 0 || lstat(src, st) < 0)
+		return -1;
+	if ((size_t)len == size) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	content[len] = '\0';
+	return 0;
+}
+
+/* As cp does: an old name makes room. */
+static int
+make_symlink(struct put *put, const char *content, const char *target)
+{
+	if (nfswb_symlink(put->wb, content, target) == 0)
+		return 0;
+	if (errno != EEXIST || nfswb_unlink(put->wb, target) < 0)
+		return -1;
+	return nfswb_symlink(put->wb, content, target);
+}
+
 void
 copy_symlink(struct put *put, const char *src, const char *target)
 {
 	char content[4097];
-	ssize_t len = readlink(src, content, sizeof(content));
+	struct stat st;
 
-	if (len == sizeof(content)) {
-		len = -1;
-		errno = ENAMETOOLONG;
-	}
-	if (len < 0) {
+	if (read_symlink(src, content, sizeof(content), &st) < 0)
 		put_failed(put, src, NULL, strerror(errno));
-		return;
-	}
-	content[len] = '\0';
-	if (nfswb_symlink(put->wb, content, target) == 0)
-		return;
-	/* as cp does: the old name makes room */
-	if (errno == EEXIST && nfswb_unlink(put->wb, target) == 0 &&
-	    nfswb_symlink(put->wb, content, target) == 0)
-		return;
-	put_failed(put, src, target, cli_reason(put->wb));
+	else if (make_symlink(put, content, target) < 0 ||
+		 copy_attributes(put, &st, target) < 0)
+		put_failed(put, src, target, cli_reason(put->wb));
 }

@@ -7,12 +7,9 @@
 #include "autoconf.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "include/nfswb.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
 
@@ -55,64 +52,6 @@ static const char help[] =
 "\n"
 "Exit code: 0 done, and what was put or synced is on stable storage; 1 not all\n"
 "of it; 2 the command line is wrong.\n";
-
-const char *
-cli_reason(struct nfswb *wb)
-{
-	const char *text = nfswb_strerror(wb);
-	const char *colon;
-
-	if (text == NULL || *text == '\0')
-		return strerror(errno);
-	if (strncmp(text, "nfswb_", 6) != 0)
-		return text;
-	colon = strstr(text, ": ");
-	if (colon == NULL || strcspn(text, " ") < (size_t)(colon - text))
-		return text;
-	return colon + 2;
-}
-
-struct nfswb *
-cli_connect(const struct cli *cli, unsigned flags)
-{
-	struct nfswb *wb = nfswb_connect(cli->socket, flags);
-	int err = errno;
-	const char *hint = "";
-
-	if (wb != NULL)
-		return wb;
-	if (err == ENOENT || err == ECONNREFUSED)
-		hint = "; is nfswbd running?";
-	else if (err == EACCES)
-		hint = "; may this user use the daemon's socket?";
-	complain("cannot connect to nfswbd: %s%s", cli_reason(NULL), hint);
-	return NULL;
-}
-
-int
-cli_usage(char **argv, const char *fmt, ...)
-{
-	va_list ap;
-
-	fprintf(stderr, "%s: ", argv[0]);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fprintf(stderr, "; try '%s --help'\n", argv[0]);
-	return CLI_USAGE;
-}
-
-int
-cli_bad_option(char **argv, int c)
-{
-	const char *arg = argv[optind - 1];
-
-	if (c == ':')
-		return cli_usage(argv, "option '%s' needs a value", arg);
-	if (optopt != 0 && strncmp(arg, "--", 2) != 0)
-		return cli_usage(argv, "unknown option '-%c'", optopt);
-	return cli_usage(argv, "unknown option '%s'", arg);
-}
 
 static const struct command *
 find_command(const char *name)

@@ -205,7 +205,7 @@ print_given_up(const json_t *now)
 	const json_t *list = json_object_get(now, "given_up"), *lost;
 	size_t i;
 
-	printf("given up       %s\n", json_array_size(list) ? "" : "nothing");
+	printf("given up       %zu\n", json_array_size(list));
 	json_array_foreach(list, i, lost)
 		printf("  %s: %s at %llu: %s\n", stat_text(lost, "file"),
 		       units_bytes(stat_int(lost, "length")).s,

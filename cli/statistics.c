@@ -2,6 +2,7 @@
 /*
  * statistics.c - the daemon's statistics, asked for and looked up
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,8 @@ statistics_fetch(struct nfswb *wb, const char *command)
 	json_t *root;
 
 	if (text == NULL) {
-		complain("%s: %s", command, cli_reason(wb));
+		if (errno != EINTR)
+			complain("%s: %s", command, cli_reason(wb));
 		return NULL;
 	}
 	root = json_loads(text, JSON_REJECT_DUPLICATES, &err);

@@ -13,7 +13,7 @@
 
 struct nfswb;
 
-/* NULL: has complained.  The caller owns it. */
+/* NULL: has complained, but for EINTR.  The caller owns it. */
 json_t *statistics_fetch(struct nfswb *, const char *command);
 
 /* path: keys with dots between them, "wait_us.p99" */

@@ -5,8 +5,8 @@
  * On a terminal each report takes the place of the last one, and as many
  * writers are shown as there is room for; elsewhere reports follow each other.
  */
+#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -116,8 +116,8 @@ show(struct top *top)
 {
 	json_t *now = statistics_fetch(top->wb, "top");
 
-	if (now == NULL)
-		return CLI_FAILED;
+	if (now == NULL)		/* ^C: every_wait sees that */
+		return errno == EINTR ? CLI_OK : CLI_FAILED;
 	print_report(top, now);
 	json_decref(top->before);
 	top->before = now;

@@ -76,13 +76,13 @@ print_session(const json_t *session)
 
 	user_name(stat_int(session, "uid"), user, sizeof(user));
 	printable(comm, sizeof(comm), stat_text(session, "comm"));
-	printf("%8llu %-16s %-10s %6s %9s %9s  %-8s %s\n",
+	printf("%8llu %-16s %-10s %6s %9s %9s  %-11s %s\n",
 	       (unsigned long long)stat_int(session, "pid"), comm, user,
 	       units_count(stat_int(session, "files")).s,
 	       units_bytes(stat_int(session, "dirty_bytes")).s,
 	       units_bytes(stat_int(session, "unstable_bytes")).s,
 	       waits ? waiting : "-",
-	       waits ? units_usec(stat_int(session, "waiting_us")).s : "");
+	       waits ? units_usec(stat_int(session, "waiting_us")).s : "-");
 }
 
 void
@@ -92,8 +92,8 @@ who_print(const json_t *statistics, unsigned most)
 	size_t nr = json_array_size(list), n = 0, i;
 	const json_t **sorted = calloc(nr + 1, sizeof(*sorted));
 
-	printf("%8s %-16s %-10s %6s %9s %9s  %-8s %s\n", "PID", "COMMAND",
-	       "USER", "FILES", "DIRTY", "UNSTABLE", "WAITING", "SINCE");
+	printf("%8s %-16s %-10s %6s %9s %9s  %-11s %s\n", "PID", "COMMAND",
+	       "USER", "FILES", "DIRTY", "UNSTABLE", "WAITING FOR", "TIME");
 	if (sorted == NULL)
 		return;
 	json_array_foreach(list, i, session)

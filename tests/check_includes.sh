@@ -33,8 +33,9 @@ breaches()
 		lib["^systemd/"] = "daemon/[^/]*$"
 		lib["^ini[.]h"] = "daemon/[^/]*$"
 		lib["^rpc/"] = "(rpc|daemon|lib)/[^/]*$"
-		lib["^(sys/socket|sys/un|netinet/|netdb|poll|sys/epoll)"] = \
+		lib["^(sys/socket|sys/un|netinet/|netdb|sys/epoll)"] = \
 			"(common|rpc|daemon|lib)/[^/]*$"
+		lib["^poll"] = "(common|rpc|daemon|lib|cli)/[^/]*$"
 	}
 	function breach(why)
 	{
