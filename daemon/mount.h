@@ -2,9 +2,9 @@
 /*
  * mount.h - MOUNT, the portmapper and directory listing, by libnfs
  *
- * The only part that includes libnfs.  Handles cross as plain bytes.  One libnfs
- * context per question, autoreconnect off, address literal, destroyed from a
- * deferred call; errors are the server's, as -errno, with text.
+ * mount.c is the only file that includes libnfs; mount_open.c and mount_dir.c
+ * decide what is asked.  Handles cross as plain bytes.  Errors are the server's,
+ * as -errno, with text.
  */
 #ifndef NFSWB_MOUNT_H
 #define NFSWB_MOUNT_H
@@ -44,7 +44,9 @@ struct mount_name {
 	unsigned type;			/* S_IFMT bits, 0: unknown */
 	const char *name;
 };
-/* One READDIRPLUS; names until eof or the reply is full. */
+/* One READDIRPLUS; names until eof or the reply is full.  err -ENOTCONN: the
+   connection failed, ask again; -EAGAIN: JUKEBOX.  May be answered from inside
+   only with -ENOMEM. */
 typedef void mount_dir_fn(void *arg, int err, const char *text,
 			  const struct mount_name *names, unsigned name_nr,
 			  uint64_t verifier, int eof);

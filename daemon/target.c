@@ -354,3 +354,16 @@ target_below(const char *path, const char *folder)
 		return NULL;
 	return path + len + strspn(path + len, "/");
 }
+
+const char *
+exports_longest(char *const *exports, unsigned nr, const char *path)
+{
+	const char *best = NULL;
+	unsigned i;
+
+	for (i = 0; i < nr; i++)
+		if (target_below(path, exports[i]) &&
+		    (!best || strlen(exports[i]) > strlen(best)))
+			best = exports[i];
+	return best;
+}

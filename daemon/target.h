@@ -35,4 +35,8 @@ void target_clear(struct target *);
    what is left of path ("" or "a/b"), else NULL. */
 const char *target_below(const char *path, const char *folder);
 
+/* The longest of the exports that path lies below; NULL: none. */
+const char *exports_longest(char *const *exports, unsigned nr,
+			    const char *path);
+
 #endif
