@@ -30,7 +30,6 @@
 #include <sys/stat.h>
 
 #include "daemon/mount_link.h"
-#include "rpc/nfs3_errno.h"
 
 #define TICK_USEC 100000
 #define AUTH_FLAVOR_SYS 1
@@ -46,7 +45,7 @@ struct question {
 		link_port_fn *port;
 		link_export_fn *export;
 		link_mnt_fn *mnt;
-		mount_dir_fn *dir;
+		link_dir_fn *dir;
 	} fn;
 	void (*fail)(struct question *, const char *text);
 	void *arg;
@@ -440,7 +439,7 @@ link_export(struct link *l, link_export_fn *fn, void *arg)
 static void
 mnt_fail(struct question *q, const char *text)
 {
-	q->fn.mnt(q->arg, -EPROTO, text, NULL, 0, false);
+	q->fn.mnt(q->arg, -EPROTO, text, 0, NULL, 0, false);
 }
 
 static bool
@@ -466,10 +465,9 @@ mnt_came(struct rpc_context *rpc, int status, void *data, void *arg)
 		return;
 	ok = &res->mountres3_u.mountinfo;
 	if (res->fhs_status != MNT3_OK)
-		q->fn.mnt(q->arg, nfs3_errno(res->fhs_status), NULL, NULL, 0,
-			  false);
+		q->fn.mnt(q->arg, 0, NULL, res->fhs_status, NULL, 0, false);
 	else
-		q->fn.mnt(q->arg, 0, NULL, ok->fhandle.fhandle3_val,
+		q->fn.mnt(q->arg, 0, NULL, 0, ok->fhandle.fhandle3_val,
 			  ok->fhandle.fhandle3_len, flavors_allow_sys(ok));
 	question_free(q);
 }
@@ -530,7 +528,7 @@ names_add(struct names *n, uint64_t fileid, uint64_t cookie, unsigned type,
 static void
 dir_fail(struct question *q, const char *text)
 {
-	q->fn.dir(q->arg, -EPROTO, text, NULL, 0, 0, 0);
+	q->fn.dir(q->arg, -EPROTO, text, 0, NULL, 0, 0, false);
 }
 
 static void
@@ -540,7 +538,8 @@ dir_tell(struct question *q, const struct names *n, const char *verf,
 	uint64_t verifier;
 
 	memcpy(&verifier, verf, sizeof verifier);
-	q->fn.dir(q->arg, 0, NULL, n->name, n->nr, verifier, eof && !n->cut);
+	q->fn.dir(q->arg, 0, NULL, NFS3_OK, n->name, n->nr, verifier,
+		  eof && !n->cut);
 }
 
 static void
@@ -557,7 +556,7 @@ readdir_came(struct rpc_context *rpc, int status, void *data, void *arg)
 		return;
 	ok = &res->READDIR3res_u.resok;
 	if (res->status != NFS3_OK) {
-		q->fn.dir(q->arg, nfs3_errno(res->status), NULL, NULL, 0, 0, 0);
+		q->fn.dir(q->arg, 0, NULL, res->status, NULL, 0, 0, false);
 	} else {
 		for (e = ok->reply.entries; e; e = e->nextentry)
 			names_add(&n, e->fileid, e->cookie, 0, e->name);
@@ -580,7 +579,7 @@ readdirplus_came(struct rpc_context *rpc, int status, void *data, void *arg)
 		return;
 	ok = &res->READDIRPLUS3res_u.resok;
 	if (res->status != NFS3_OK) {
-		q->fn.dir(q->arg, nfs3_errno(res->status), NULL, NULL, 0, 0, 0);
+		q->fn.dir(q->arg, 0, NULL, res->status, NULL, 0, 0, false);
 	} else {
 		for (e = ok->reply.entries; e; e = e->nextentry)
 			names_add(&n, e->fileid, e->cookie,
@@ -628,7 +627,7 @@ readdir_queue(struct question *q, bool plus, const struct fh *dir,
 int
 link_readdir(struct link *l, bool plus, const struct fh *dir,
 	     const struct cred *cred, uint64_t cookie, uint64_t verifier,
-	     mount_dir_fn *fn, void *arg)
+	     link_dir_fn *fn, void *arg)
 {
 	struct question *q;
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "daemon/mount_link.h"
+#include "rpc/nfs3.h"
 
 #define IDLE_USEC 5000000
 
@@ -62,8 +63,8 @@ listing_fail(struct listing *li, int err, const char *text)
 	done(arg, err, text, NULL, 0, 0, 0);
 }
 
-static void listing_came(void *, int, const char *, const struct mount_name *,
-			 unsigned, uint64_t, int);
+static void listing_came(void *, int, const char *, unsigned,
+			 const struct mount_name *, unsigned, uint64_t, bool);
 
 static void
 listing_ask(struct listing *li)
@@ -78,21 +79,22 @@ listing_ask(struct listing *li)
 }
 
 static void
-listing_came(void *arg, int err, const char *text,
+listing_came(void *arg, int err, const char *text, unsigned status,
 	     const struct mount_name *names, unsigned nr, uint64_t verifier,
-	     int eof)
+	     bool eof)
 {
 	struct listing *li = arg;
 	mount_dir_fn *done = li->done;
 
-	if (err == -EOPNOTSUPP && li->plus) {
+	if (status == NFS3ERR_NOTSUPP && li->plus) {
 		li->plus = false;
 		listing_ask(li);
 		return;
 	}
 	arg = li->arg;
 	listing_free(li);
-	done(arg, err, text, names, nr, verifier, eof);
+	done(arg, err ? err : nfs3_errno(status), text, names, nr, verifier,
+	     eof);
 }
 
 static void

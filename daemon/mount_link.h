@@ -57,15 +57,18 @@ typedef void link_export_fn(void *arg, int err, const char *text,
 			    const char *const *dirs, unsigned nr);
 int link_export(struct link *, link_export_fn *, void *arg);
 
-/* err: also MNT's own status; sys: AUTH_SYS will do. */
-typedef void link_mnt_fn(void *arg, int err, const char *text,
+/* status: a mountstat3, numbers as nfsstat3's; sys: AUTH_SYS will do. */
+typedef void link_mnt_fn(void *arg, int err, const char *text, unsigned status,
 			 const void *fh, unsigned fh_len, bool sys);
 int link_mnt(struct link *, const char *path, link_mnt_fn *, void *arg);
 
-/* READDIRPLUS, or READDIR; err: also the status, without text. */
+/* READDIRPLUS, or READDIR; status: an nfsstat3. */
+typedef void link_dir_fn(void *arg, int err, const char *text, unsigned status,
+			 const struct mount_name *names, unsigned name_nr,
+			 uint64_t verifier, bool eof);
 int link_readdir(struct link *, bool plus, const struct fh *dir,
 		 const struct cred *, uint64_t cookie, uint64_t verifier,
-		 mount_dir_fn *, void *arg);
+		 link_dir_fn *, void *arg);
 
 /* The parts of mounter_free. */
 void mountings_free(struct mounter *);

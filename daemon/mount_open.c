@@ -19,6 +19,7 @@
 
 #include "daemon/mount_link.h"
 #include "daemon/target.h"
+#include "rpc/nfs3.h"
 
 struct mounting {
 	LIST_ENTRY(mounting) entry;
@@ -207,8 +208,8 @@ mount_refused(struct mounting *mo, int err)
 			      mo->address, what, strerror(-err));
 }
 
-static void mnt_answered(void *, int, const char *, const void *, unsigned,
-			 bool);
+static void mnt_answered(void *, int, const char *, unsigned, const void *,
+			 unsigned, bool);
 
 static void
 mnt_ask(struct mounting *mo)
@@ -237,20 +238,21 @@ mnt_granted(struct mounting *mo, const void *fh, unsigned len, bool sys)
 }
 
 static void
-mnt_answered(void *arg, int err, const char *text, const void *fh,
-	     unsigned len, bool sys)
+mnt_answered(void *arg, int err, const char *text, unsigned status,
+	     const void *fh, unsigned len, bool sys)
 {
 	struct mounting *mo = arg;
 
-	if (!err) {
-		mnt_granted(mo, fh, len, sys);
-		return;
-	}
-	if (text) {
+	if (err) {
 		mounting_fail(mo, err, "server %s does not answer MNT: %s",
 			      mo->address, text);
 		return;
 	}
+	if (!status) {
+		mnt_granted(mo, fh, len, sys);
+		return;
+	}
+	err = nfs3_errno(status);
 	/* A refusal for lack of rights says most, else the first one. */
 	if (!mo->err || err == -EACCES)
 		mo->err = err;
