@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * extent.c - the life of a run of accepted bytes
+ *
+ *	from		what happens			to
+ *	-		the application writes		DIRTY
+ *	DIRTY		taken into a WRITE		WRITEBACK
+ *	DIRTY		overwritten			gone
+ *	WRITEBACK	overwritten			goes on; the new one is
+ *							HELD until the reply
+ *	WRITEBACK	reply FILE_SYNC / UNSTABLE	CLEAN / UNSTABLE
+ *	WRITEBACK	short reply			as above, the rest DIRTY
+ *	WRITEBACK	JUKEBOX				DIRTY, not before a delay
+ *	WRITEBACK	ENOSPC, EIO, ...		FAILED
+ *	UNSTABLE	COMMIT, same verifier		CLEAN
+ *	UNSTABLE	another verifier		DIRTY
+ *	UNSTABLE	COMMIT refused			FAILED
+ *	UNSTABLE	overwritten			GHOST until its COMMIT
+ *	CLEAN		overwritten, room wanted	gone
+ *	FAILED		fsync or close again		DIRTY
+ *	FAILED		overwritten			gone
+ *
+ * What supersedes another answers for its bytes from then on (oldest_seq): an
+ * fsync that waits for the old ones waits for the new.
+ *
+ * Cost: every change O(log n) in the file's extents; joining looks at the HELD
+ * ones one by one, which are few.
+ */
+#include <assert.h>
+#include <errno.h>
+
+#include "daemon/writeback/pipeline_impl.h"
+
+enum seq_tree { TREE_NONE, TREE_UNWRITTEN, TREE_UNCOMMITTED, TREE_FAILED };
+
+static const struct {
+	bool by_offset, by_dirty, data, live;
+	enum seq_tree seq;
+} state_is[EXTENT_STATE_NR] = {
+	[EXTENT_FREE] = { false, false, false, false, TREE_NONE },
+	[EXTENT_DIRTY] = { true, true, true, true, TREE_UNWRITTEN },
+	[EXTENT_HELD] = { false, false, true, true, TREE_UNWRITTEN },
+	[EXTENT_WRITEBACK] = { true, false, true, true, TREE_UNWRITTEN },
+	[EXTENT_UNSTABLE] = { true, false, true, true, TREE_UNCOMMITTED },
+	[EXTENT_GHOST] = { false, false, false, false, TREE_UNCOMMITTED },
+	[EXTENT_CLEAN] = { true, false, true, false, TREE_NONE },
+	[EXTENT_FAILED] = { true, false, true, true, TREE_FAILED },
+};
+
+static int
+offset_cmp(struct extent *a, struct extent *b)
+{
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+static int
+seq_cmp(struct extent *a, struct extent *b)
+{
+	if (a->oldest_seq != b->oldest_seq)
+		return a->oldest_seq < b->oldest_seq ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+#define TREE(name, link, cmp) \
+	RB_GENERATE_INTERNAL(name, extent, link, cmp, \
+			     static __attribute__((unused)))
+TREE(extent_offset_tree, by_offset, offset_cmp)
+TREE(extent_dirty_tree, by_dirty, offset_cmp)
+TREE(extent_seq_tree, by_seq, seq_cmp)
+
+static struct extent_seq_tree *
+seq_tree(struct wb_file *f, enum seq_tree t)
+{
+	switch (t) {
+	case TREE_UNWRITTEN:
+		return &f->unwritten;
+	case TREE_UNCOMMITTED:
+		return &f->uncommitted;
+	case TREE_FAILED:
+		return &f->failed;
+	case TREE_NONE:
+		break;
+	}
+	return NULL;
+}
+
+void
+extent_list_append(struct extent_list *list, struct extent *e)
+{
+	extent_list_remove(e);
+	TAILQ_INSERT_TAIL(list, e, link);
+	e->list = list;
+}
+
+void
+extent_list_remove(struct extent *e)
+{
+	if (!e->list)
+		return;
+	TAILQ_REMOVE(e->list, e, link);
+	e->list = NULL;
+}
+
+/* The sums that a state's bytes count in; sign is 1 or -1. */
+static void
+account(struct extent *e, enum extent_state s, int sign)
+{
+	uint64_t n = sign > 0 ? e->length : -(uint64_t)e->length;
+
+	if (s == EXTENT_FREE)
+		return;
+	e->file->bytes[s] += n;
+	e->file->nr[s] += (unsigned)sign;
+	e->file->server->bytes[s] += n;
+	e->slab->wb->bytes[s] += n;
+	e->slab->bytes[s] += n;
+}
+
+/* The file enters the flusher's list with its first DIRTY extent and leaves
+   with its last. */
+static void
+dirty_list_check(struct wb_file *f, uint64_t dirtied_usec)
+{
+	struct wb_server *s = f->server;
+	bool dirty = f->nr[EXTENT_DIRTY] > 0;
+
+	if (dirty && !f->on_dirty) {
+		f->dirtied_usec = dirtied_usec;
+		TAILQ_INSERT_TAIL(&s->dirty_files, f, dirty_link);
+		f->on_dirty = true;
+	} else if (!dirty && f->on_dirty) {
+		TAILQ_REMOVE(&s->dirty_files, f, dirty_link);
+		f->on_dirty = false;
+	}
+}
+
+static void
+list_entry(struct extent *e, enum extent_state to)
+{
+	switch (to) {
+	case EXTENT_DIRTY:
+	case EXTENT_HELD:
+	case EXTENT_FAILED:
+		slab_list_state(e, e->was_sent ? NFSWB_LIST_SENT :
+				NFSWB_LIST_DIRTY);
+		break;
+	case EXTENT_WRITEBACK:
+		slab_list_state(e, NFSWB_LIST_SENT);
+		break;
+	case EXTENT_UNSTABLE:
+		slab_list_state(e, NFSWB_LIST_ANSWERED);
+		break;
+	case EXTENT_GHOST:
+	case EXTENT_CLEAN:
+	case EXTENT_FREE:
+		slab_strike(e);
+		break;
+	case EXTENT_STATE_NR:
+		break;
+	}
+}
+
+void
+extent_set_state(struct extent *e, enum extent_state to)
+{
+	enum extent_state from = e->state;
+	struct wb_file *f = e->file;
+	struct chunk *c = slab_chunk(e->slab, e->place);
+
+	if (from == to)
+		return;
+	account(e, from, -1);
+	if (state_is[from].by_dirty)
+		RB_REMOVE(extent_dirty_tree, &f->dirty, e);
+	if (state_is[from].by_offset && !state_is[to].by_offset)
+		RB_REMOVE(extent_offset_tree, &f->extents, e);
+	if (state_is[from].seq != state_is[to].seq &&
+	    state_is[from].seq != TREE_NONE)
+		RB_REMOVE(extent_seq_tree, seq_tree(f, state_is[from].seq), e);
+	if (state_is[from].live)
+		c->live_nr--;
+	if (state_is[from].data && !state_is[to].data)
+		LIST_REMOVE(e, chunk_link);
+	if (from != EXTENT_FREE && from != EXTENT_CLEAN)
+		e->slab->live_nr--;
+
+	e->state = to;
+	list_entry(e, to);
+	account(e, to, 1);
+	if (state_is[to].by_dirty)
+		RB_INSERT(extent_dirty_tree, &f->dirty, e);
+	if (state_is[to].by_offset && !state_is[from].by_offset)
+		RB_INSERT(extent_offset_tree, &f->extents, e);
+	if (state_is[from].seq != state_is[to].seq &&
+	    state_is[to].seq != TREE_NONE)
+		RB_INSERT(extent_seq_tree, seq_tree(f, state_is[to].seq), e);
+	if (state_is[to].live)
+		c->live_nr++;
+	if (state_is[to].data && !state_is[from].data)
+		LIST_INSERT_HEAD(&c->extents, e, chunk_link);
+	if (to != EXTENT_FREE && to != EXTENT_CLEAN)
+		e->slab->live_nr++;
+
+	if (to == EXTENT_HELD)
+		extent_list_append(&f->held, e);
+	else if (to == EXTENT_UNSTABLE)
+		extent_list_append(&f->unstable, e);
+	else if (to != EXTENT_GHOST && to != EXTENT_WRITEBACK)
+		extent_list_remove(e);
+	dirty_list_check(f, e->dirtied_usec);
+	slab_chunk_check(e->slab, c);
+}
+
+void
+extent_drop(struct extent *e)
+{
+	extent_set_state(e, EXTENT_FREE);
+	slab_extent_put(e);
+}
+
+struct extent *
+extent_at(struct wb_file *f, uint64_t offset)
+{
+	struct extent key = { .offset = offset };
+	struct extent *e = RB_NFIND(extent_offset_tree, &f->extents, &key);
+	struct extent *before;
+
+	before = e ? RB_PREV(extent_offset_tree, &f->extents, e)
+		   : RB_MAX(extent_offset_tree, &f->extents);
+	return before && extent_end(before) > offset ? before : e;
+}
+
+struct extent *
+extent_next(struct extent *e)
+{
+	return RB_NEXT(extent_offset_tree, &e->file->extents, e);
+}
+
+struct extent *
+extent_before(struct extent *e)
+{
+	return RB_PREV(extent_offset_tree, &e->file->extents, e);
+}
+
+struct extent *
+extent_dirty_from(struct wb_file *f, uint64_t offset)
+{
+	struct extent key = { .offset = offset };
+
+	return RB_NFIND(extent_dirty_tree, &f->dirty, &key);
+}
+
+struct extent *
+extent_dirty_next(struct extent *e)
+{
+	return RB_NEXT(extent_dirty_tree, &e->file->dirty, e);
+}
+
+struct extent *
+extent_oldest(struct extent_seq_tree *t)
+{
+	return RB_MIN(extent_seq_tree, t);
+}
+
+struct extent *
+extent_older_next(struct extent *e)
+{
+	return RB_NEXT(extent_seq_tree, NULL, e);
+}
+
+void
+extent_inherit(struct extent *e, uint64_t oldest_seq)
+{
+	struct extent_seq_tree *t = seq_tree(e->file, state_is[e->state].seq);
+
+	if (e->oldest_seq <= oldest_seq)
+		return;
+	if (t)
+		RB_REMOVE(extent_seq_tree, t, e);
+	e->oldest_seq = oldest_seq;
+	if (t)
+		RB_INSERT(extent_seq_tree, t, e);
+}
+
+struct extent *
+extent_split(struct extent *e, uint64_t at)
+{
+	struct extent *rest = slab_extent_get(e->slab, true);
+	enum extent_state s = e->state;
+	struct extent_list *list = e->list;
+	uint32_t keep = (uint32_t)(at - e->offset);
+
+	assert(s != EXTENT_WRITEBACK && at > e->offset && at < extent_end(e));
+	if (!rest)
+		return NULL;
+	rest->file = e->file;
+	rest->cred = cred_ref(e->cred);
+	rest->offset = at;
+	rest->place = e->place + keep;
+	rest->length = e->length - keep;
+	rest->seq = e->seq;
+	rest->oldest_seq = e->oldest_seq;
+	rest->dirtied_usec = e->dirtied_usec;
+	rest->answered = e->answered;
+	memcpy(rest->verf, e->verf, WB_VERF);
+	rest->err = e->err;
+	rest->was_sent = e->was_sent;
+	if (s != EXTENT_CLEAN && s != EXTENT_GHOST) {
+		slab_publish_rest(rest, e);
+		slab_relength(e, keep, NULL);
+	}
+	account(e, s, -1);
+	e->length = keep;
+	account(e, s, 1);
+	extent_set_state(rest, s);
+	if (list && rest->list != list)
+		extent_list_append(list, rest);
+	return rest;
+}
+
+static bool
+overlap(const struct extent *e, uint64_t offset, uint64_t end)
+{
+	return e->offset < end && extent_end(e) > offset;
+}
+
+/* Must a new extent of this range wait?  Those HELD from upto on do not
+   count. */
+static bool
+blocked(struct wb_file *f, uint64_t offset, uint64_t end,
+	const struct extent *upto)
+{
+	struct extent *e;
+	struct late_range *l;
+
+	if (!TAILQ_EMPTY(&f->truncations))
+		return true;
+	TAILQ_FOREACH(l, &f->late, link)
+		if (l->offset < end && l->end > offset)
+			return true;
+	TAILQ_FOREACH(e, &f->held, link) {
+		if (e == upto)
+			break;
+		if (overlap(e, offset, end))
+			return true;
+	}
+	if (!f->nr[EXTENT_WRITEBACK] && !f->imported)
+		return false;
+	for (e = extent_at(f, offset); e && e->offset < end;
+	     e = extent_next(e))
+		if (e->state == EXTENT_WRITEBACK || e->was_sent)
+			return true;
+	return false;
+}
+
+static void
+take_over(struct extent *n, struct extent *old)
+{
+	if (old->oldest_seq < n->oldest_seq)
+		extent_inherit(n, old->oldest_seq);
+	if (old->dirtied_usec < n->dirtied_usec)
+		n->dirtied_usec = old->dirtied_usec;
+}
+
+static void
+hold(struct extent *n)
+{
+	struct wb_file *f = n->file;
+	struct extent *e, *next;
+
+	TAILQ_FOREACH_SAFE(e, &f->held, link, next)
+		if (e->offset >= n->offset && extent_end(e) <= extent_end(n)) {
+			take_over(n, e);
+			extent_drop(e);
+		}
+	extent_set_state(n, EXTENT_HELD);
+}
+
+/* The slots that cutting the edges of what it overlaps would take. */
+static bool
+cuts_possible(struct extent *n)
+{
+	uint64_t end = extent_end(n);
+	struct extent *e, *left = NULL, *right = NULL;
+
+	for (e = extent_at(n->file, n->offset); e && e->offset < end;
+	     e = extent_next(e)) {
+		if (e->state == EXTENT_CLEAN)
+			continue;
+		if (e->offset < n->offset)
+			left = e;
+		if (extent_end(e) > end)
+			right = e;
+	}
+	if (left && right && left->slab == right->slab)
+		return slab_has_slots(left->slab, 2);
+	return (!left || slab_has_slots(left->slab, 1)) &&
+	       (!right || slab_has_slots(right->slab, 1));
+}
+
+static void
+supersede(struct extent *n, struct extent *e)
+{
+	if (e->state == EXTENT_UNSTABLE) {
+		extent_set_state(e, EXTENT_GHOST);
+		return;
+	}
+	take_over(n, e);
+	extent_drop(e);
+}
+
+static void
+cut_and_supersede(struct extent *n)
+{
+	uint64_t end = extent_end(n);
+	struct extent *e, *next;
+
+	for (e = extent_at(n->file, n->offset); e && e->offset < end;
+	     e = next) {
+		next = extent_next(e);
+		if (e->state == EXTENT_CLEAN) {
+			extent_drop(e);
+			continue;
+		}
+		if (e->offset < n->offset)
+			e = extent_split(e, n->offset);
+		if (extent_end(e) > end)
+			(void)extent_split(e, end);
+		supersede(n, e);
+	}
+}
+
+int
+extent_may_join(struct extent *n)
+{
+	return blocked(n->file, n->offset, extent_end(n), NULL) ||
+	       cuts_possible(n) ? 0 : -ENOBUFS;
+}
+
+int
+extent_join(struct extent *n, uint64_t now)
+{
+	struct wb_file *f = n->file;
+
+	(void)now;
+	if (blocked(f, n->offset, extent_end(n), NULL)) {
+		hold(n);
+		return 0;
+	}
+	if (!cuts_possible(n))
+		return -ENOBUFS;
+	cut_and_supersede(n);
+	extent_set_state(n, EXTENT_DIRTY);
+	return 0;
+}
+
+void
+extent_release_held(struct wb_file *f, uint64_t now)
+{
+	struct extent *e, *next;
+
+	file_late_expire(f, now);
+	TAILQ_FOREACH_SAFE(e, &f->held, link, next) {
+		if (blocked(f, e->offset, extent_end(e), e) ||
+		    !cuts_possible(e))
+			continue;
+		cut_and_supersede(e);
+		extent_set_state(e, EXTENT_DIRTY);
+	}
+}
+
+void
+extent_cut_behind(struct wb_file *f, uint64_t size)
+{
+	struct extent *e, *next;
+
+	for (e = extent_at(f, size); e; e = next) {
+		next = extent_next(e);
+		if (e->state == EXTENT_WRITEBACK)
+			continue;
+		if (e->offset < size && e->state != EXTENT_CLEAN) {
+			e = extent_split(e, size);
+			if (!e)
+				continue;	/* writes again what is there */
+		}
+		extent_drop(e);
+	}
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* file_impl.h - struct wb_file and wb_handle, for the pipeline's own parts */
+#ifndef NFSWB_FILE_IMPL_H
+#define NFSWB_FILE_IMPL_H
+
+#include <uthash.h>
+
+#include "daemon/writeback/errseq.h"
+#include "daemon/writeback/extent.h"
+#include "daemon/writeback/file.h"
+
+struct commit;
+struct truncation;
+struct sync_wait;
+struct write_op;
+
+TAILQ_HEAD(sync_list, sync_wait);
+TAILQ_HEAD(truncation_list, truncation);
+LIST_HEAD(handle_list, wb_handle);
+LIST_HEAD(write_op_list, write_op);
+
+/* A range where a copy of an older WRITE may still land. */
+struct late_range {
+	uint64_t offset, end, until_usec;
+	TAILQ_ENTRY(late_range) link;
+};
+TAILQ_HEAD(late_list, late_range);
+#define LATE_MAX 256		/* told apart, per file */
+
+struct wb_file {
+	struct wb_server *server;
+	struct fh fh;
+	struct wb_file_params params;
+	char *name;
+	unsigned refs;
+	bool forgotten;			/* removed on the server */
+	bool imported;			/* has had was_sent extents */
+	UT_hash_handle hh;		/* in server->files, by fh */
+
+	/* extents */
+	struct extent_offset_tree extents;	/* all but HELD and GHOST */
+	struct extent_dirty_tree dirty;
+	struct extent_seq_tree unwritten;	/* DIRTY, HELD, WRITEBACK */
+	struct extent_seq_tree uncommitted;	/* UNSTABLE, GHOST */
+	struct extent_seq_tree failed;
+	struct extent_list held;
+	struct extent_list unstable;	/* UNSTABLE, GHOST, in no COMMIT */
+	struct late_list late;
+	unsigned late_nr;
+	uint64_t bytes[EXTENT_STATE_NR];
+	unsigned nr[EXTENT_STATE_NR];
+
+	/* writeback */
+	uint64_t cursor;		/* where an async pass goes on */
+	struct write_op_list ops;	/* WRITEs queued or on the wire */
+	struct commit *commit;		/* the COMMIT that is out */
+	bool commit_soon;		/* the server's verifier changed */
+	uint64_t dirtied_usec;		/* since when it has dirty data */
+	TAILQ_ENTRY(wb_file) dirty_link;	/* server->dirty_files */
+	bool on_dirty;
+	TAILQ_ENTRY(wb_file) sync_link;	/* server->sync_files */
+	bool on_sync;
+	TAILQ_ENTRY(wb_file) kick_link;	/* wb->kicked */
+	bool on_kick;
+	uint64_t not_before_usec;	/* JUKEBOX */
+	unsigned jukebox_nr;		/* in a row */
+	unsigned odd_nr;		/* WRITEs in a row that wrote nothing */
+	unsigned mismatch_nr;		/* COMMITs in a row with a new verifier */
+	bool force_stable;
+
+	/* size */
+	uint64_t size;			/* as its users see it */
+	uint64_t reply_size, reply_ctime;	/* by our last reply */
+
+	struct errseq errors;
+	uint64_t failures;		/* counted, seen or not */
+	struct handle_list handles;
+	unsigned handle_nr;
+	struct sync_list waits;
+	struct truncation_list truncations;
+	void (*when_closed)(void *arg, struct wb_file *);
+	void *when_closed_arg;
+};
+
+struct wb_handle {
+	struct wb_file *file;
+	struct cred *cred;
+	int oflags;
+	uint64_t since;			/* errseq */
+	struct extent *last;		/* the last write's, to be continued */
+	uint64_t last_seq;		/* ... as long as it is this one */
+	LIST_ENTRY(wb_handle) link;
+};
+
+/* Its waits are looked at in this turn. */
+void file_kick(struct wb_file *);
+/* Frees it if nothing needs it any more. */
+void file_check_unused(struct wb_file *);
+void file_late(struct wb_file *, uint64_t offset, uint64_t end,
+	       uint64_t until_usec);
+void file_late_expire(struct wb_file *, uint64_t now);
+/* A failure for every handle to see. */
+void file_error(struct wb_file *, int err);
+/* The server asks for patience: the file waits, longer each time. */
+void file_jukebox(struct wb_file *, uint64_t now);
+void handle_free(struct wb_handle *);
+
+static inline uint64_t
+file_dirty_bytes(const struct wb_file *f)
+{
+	return f->bytes[EXTENT_DIRTY] + f->bytes[EXTENT_HELD];
+}
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* pipeline_impl.h - struct wb, for the pipeline's own parts */
+#ifndef NFSWB_PIPELINE_IMPL_H
+#define NFSWB_PIPELINE_IMPL_H
+
+#include "daemon/writeback/pipeline.h"
+#include "daemon/writeback/server_impl.h"
+#include "daemon/writeback/slab_impl.h"
+#include "daemon/writeback/stats.h"
+
+/* A completion put off to the next turn. */
+struct wb_later {
+	wb_done_fn *done;
+	void *arg;
+	int err;
+	STAILQ_ENTRY(wb_later) link;
+};
+
+LIST_HEAD(server_list, wb_server);
+STAILQ_HEAD(later_list, wb_later);
+LIST_HEAD(slab_list, slab);
+TAILQ_HEAD(slab_wait_list, slab);
+
+struct wb {
+	struct wb_limits limits;
+	struct wb_hooks hooks;
+	void *hooks_arg;
+	uint64_t now;			/* of the current turn */
+	uint64_t seq;			/* the last one given */
+	bool draining;
+	bool slots_came_free;
+	bool late_files;		/* some wait for a time */
+	uint64_t last_turn;
+	struct server_list servers;
+	struct slab_list slabs;
+	struct slab_wait_list waiting;	/* slabs, first in first out */
+	struct file_list kicked;
+	uint64_t bytes[EXTENT_STATE_NR];
+	uint64_t granted_bytes;
+	struct later_list later;
+	uint64_t deadline;
+	uint64_t given_up_bytes;
+	struct wb_stats stats;
+};
+
+static inline uint64_t
+wb_next_seq(struct wb *wb)
+{
+	return ++wb->seq;
+}
+
+/* Calls done with err from the next turn. */
+void wb_fail_later(struct wb *, wb_done_fn *, void *arg, int err);
+
+/* The next turn is due at at_usec at the latest. */
+static inline void
+wb_due(struct wb *wb, uint64_t at_usec)
+{
+	if (at_usec < wb->deadline)
+		wb->deadline = at_usec;
+}
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* server_impl.h - struct wb_server, for the pipeline's own parts */
+#ifndef NFSWB_SERVER_IMPL_H
+#define NFSWB_SERVER_IMPL_H
+
+#include "daemon/writeback/bandwidth.h"
+#include "daemon/writeback/congestion.h"
+#include "daemon/writeback/file_impl.h"
+#include "daemon/writeback/stats.h"
+
+TAILQ_HEAD(file_list, wb_file);
+TAILQ_HEAD(commit_list, commit);
+
+struct wb_server {
+	struct wb *wb;
+	char *name;
+	struct wb_server_params params;
+	const struct wb_calls *calls;
+	void *calls_arg;
+	LIST_ENTRY(wb_server) link;	/* wb->servers */
+
+	struct wb_file *files;		/* uthash by fh */
+	struct file_list dirty_files;	/* oldest first */
+	struct file_list sync_files;	/* somebody waits, first in first out */
+	uint64_t next_age_usec;		/* no file is too old before */
+	uint64_t bytes[EXTENT_STATE_NR];
+
+	struct write_op_list free_ops;
+	struct write_op *ops;
+	unsigned ops_out;
+	struct commit_list free_commits;
+	struct commit *commits;
+
+	struct congestion congestion;
+	struct bandwidth bandwidth;
+	unsigned char verf[WB_VERF];	/* the last seen */
+	bool have_verf;
+	unsigned odd_files;		/* whose verifiers never agreed */
+	bool force_stable;
+	uint64_t replies;		/* WRITE replies, counted */
+	uint64_t write_bytes, commit_bytes;	/* for the means */
+	struct server_stats stats;
+};
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* slab_impl.h - struct slab and chunk, for the pipeline's own parts */
+#ifndef NFSWB_SLAB_IMPL_H
+#define NFSWB_SLAB_IMPL_H
+
+#include "daemon/writeback/extent.h"
+#include "daemon/writeback/slab.h"
+
+LIST_HEAD(chunk_extents, extent);
+
+enum chunk_state {
+	CHUNK_FREE,		/* nothing in it */
+	CHUNK_OPEN,		/* the library may fill it */
+	CHUNK_CLOSED,		/* no more claims; live extents, or posts to come */
+	CHUNK_CLEAN,		/* CLEAN extents only: may be taken, oldest first */
+};
+
+struct chunk {
+	enum chunk_state state;
+	uint32_t granted;	/* the mark's limit by our books */
+	uint32_t posted;	/* bytes */
+	uint32_t live_nr;	/* extents with data that are not CLEAN */
+	struct chunk_extents extents;	/* those with data in it */
+	TAILQ_ENTRY(chunk) link;	/* in the list of its state */
+	uint64_t used_usec;	/* OPEN: last post; CLEAN: since when */
+};
+TAILQ_HEAD(chunk_list, chunk);
+
+struct slab {
+	struct wb *wb;
+	struct shm_view view;
+	struct slab_hooks hooks;
+	void *hooks_arg;
+	LIST_ENTRY(slab) link;		/* wb->slabs */
+
+	struct chunk *chunk;
+	struct chunk_list free, open, closed, clean;
+	uint64_t granted_bytes;		/* granted and not posted */
+	unsigned ahead_nr;		/* chunks to keep granted ahead */
+	bool used_up;			/* the library came to the end of them */
+
+	struct extent *extent;		/* one a list slot */
+	struct extent_list free_extents;
+	uint32_t free_nr;
+	uint32_t fresh_nr;		/* the first never used */
+	uint32_t reserve_nr;		/* kept for cuts */
+
+	uint64_t bytes[EXTENT_STATE_NR];
+	uint32_t live_nr;		/* extents but CLEAN ones */
+
+	bool waiting;			/* for room, in wb->waiting */
+	TAILQ_ENTRY(slab) wait_link;
+	enum waiting_for waiting_for;
+	uint64_t waiting_since;
+	uint32_t want;
+	uint32_t want_chunk;
+	bool want_inline;		/* slab_write waits */
+	bool starved;			/* slab_post lacked a slot */
+	uint32_t inline_chunk;		/* slab_write's own */
+
+	bool released;
+	bool importing;
+	uint32_t *import;		/* slots, by sequence */
+	uint32_t import_nr, import_at;
+	struct wb_handle *(*import_file_of)(void *arg, uint32_t file);
+	void *import_arg;
+};
+
+static inline struct chunk *
+slab_chunk(struct slab *s, uint64_t place)
+{
+	return &s->chunk[place / NFSWB_CHUNK_BYTES];
+}
+
+static inline uint32_t
+slab_slot(const struct slab *s, const struct extent *e)
+{
+	return (uint32_t)(e - s->extent);
+}
+
+/* A slot; with reserve also from what is kept for cuts.  CLEAN ones are given
+   up for it.  NULL: none. */
+struct extent *slab_extent_get(struct slab *, bool reserve);
+bool slab_has_slots(struct slab *, uint32_t nr);
+void slab_extent_put(struct extent *);
+
+/* The list's entry of an extent, in the order of SHARED-MEMORY. */
+void slab_publish(struct extent *, uint32_t file_nr, uint32_t ringpos);
+void slab_publish_rest(struct extent *rest, const struct extent *of);
+void slab_relength(struct extent *, uint32_t length, const uint32_t *ringpos);
+void slab_list_state(struct extent *, enum nfswb_list_state);
+void slab_strike(struct extent *);
+
+/* Which list a chunk belongs to, after something in it changed. */
+void slab_chunk_check(struct slab *, struct chunk *);
+/* Takes back what the library closed, or (force) closes it. */
+uint64_t slab_take_back(struct slab *, struct chunk *, bool force);
+void slab_check_closed(struct slab *);
+void slab_chunk_move(struct slab *, struct chunk *, enum chunk_state);
+void slab_wake(struct slab *);
+/* The list is taken and the ring drained: room may be granted. */
+void slab_import_end(struct slab *);
+/* Ends a released slab without live extents: true, and it is freed. */
+bool slab_reap(struct slab *);
+
+#endif
