@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * throttle.c - grants
+ *
+ * Room is granted ahead: a queue of ahead_nr chunks, doubled each time the
+ * library has used it up, so that a fast writer never waits for the loop while
+ * there is room.  Above the middle of background and limit one chunk is granted
+ * at a time, to those that ask.  At the limit they wait; what others were granted
+ * and do not fill is taken back for them.
+ *
+ * Cost: O(1) a chunk granted.
+ */
+#include <assert.h>
+
+#include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/reclaim.h"
+#include "daemon/writeback/throttle.h"
+
+#define GRANT_MIN 4096u
+#define AHEAD_MAX 64u
+#define IDLE_USEC 10000		/* a grant nobody filled for so long */
+
+uint64_t
+throttle_dirtied(const struct wb *wb)
+{
+	return wb->granted_bytes + wb->bytes[EXTENT_DIRTY] +
+	       wb->bytes[EXTENT_HELD] + wb->bytes[EXTENT_WRITEBACK] +
+	       wb->bytes[EXTENT_UNSTABLE];
+}
+
+bool
+throttle_over_background(const struct wb *wb)
+{
+	return throttle_dirtied(wb) > wb->limits.dirty_background_bytes;
+}
+
+bool
+throttle_waiting(const struct wb *wb)
+{
+	return !TAILQ_EMPTY(&wb->waiting);
+}
+
+static bool
+over_middle(const struct wb *wb)
+{
+	return throttle_dirtied(wb) > (wb->limits.dirty_background_bytes +
+				       wb->limits.dirty_bytes) / 2;
+}
+
+/* What may be granted now: whole pages, a chunk at most. */
+static uint32_t
+allowance(const struct wb *wb)
+{
+	uint64_t dirtied = throttle_dirtied(wb), left;
+
+	if (dirtied >= wb->limits.dirty_bytes)
+		return 0;
+	left = wb->limits.dirty_bytes - dirtied;
+	if (left >= NFSWB_CHUNK_BYTES)
+		return NFSWB_CHUNK_BYTES;
+	return (uint32_t)(left - left % GRANT_MIN);
+}
+
+static void
+account_grant(struct slab *s, struct chunk *c, uint32_t bytes)
+{
+	c->granted += bytes;
+	s->granted_bytes += bytes;
+	s->wb->granted_bytes += bytes;
+}
+
+/* A fresh chunk, open for bytes; NULL: no room, and why. */
+static struct chunk *
+open_chunk(struct slab *s, enum waiting_for *why)
+{
+	uint32_t bytes = allowance(s->wb);
+	struct chunk *c;
+
+	*why = WAIT_LIMIT;
+	if (!bytes)
+		return NULL;
+	*why = WAIT_GRANT;
+	if (!slab_has_slots(s, s->reserve_nr + 1))
+		return NULL;
+	c = reclaim_chunk(s);
+	if (!c)
+		return NULL;
+	assert(c->live_nr == 0);
+	c->granted = c->posted = 0;
+	account_grant(s, c, bytes);
+	atomic_store(&s->view.mark[c - s->chunk],
+		     (uint64_t)bytes * NFSWB_MARK_LIMIT_1);
+	slab_chunk_move(s, c, CHUNK_OPEN);
+	return c;
+}
+
+/* More room in a chunk that the library has and wants to go on with. */
+static bool
+raise_chunk(struct slab *s, struct chunk *c)
+{
+	uint32_t bytes = allowance(s->wb);
+
+	if (bytes > NFSWB_CHUNK_BYTES - c->granted)
+		bytes = NFSWB_CHUNK_BYTES - c->granted;
+	if (!bytes)
+		return false;
+	account_grant(s, c, bytes);
+	atomic_fetch_add(&s->view.mark[c - s->chunk],
+			 (uint64_t)bytes * NFSWB_MARK_LIMIT_1);
+	return true;
+}
+
+static uint32_t
+queued(struct slab *s)
+{
+	uint64_t n = atomic_load(&s->view.control->g_head) -
+		     atomic_load(&s->view.control->g_tail);
+
+	/* g_tail is the library's word: nonsense counts as a full queue */
+	return n > s->view.layout.grant_nr ? s->view.layout.grant_nr
+					   : (uint32_t)n;
+}
+
+static bool
+grant_chunk(struct slab *s, enum waiting_for *why)
+{
+	struct chunk *c;
+
+	*why = WAIT_GRANT;
+	if (queued(s) >= s->view.layout.grant_nr)
+		return false;
+	c = open_chunk(s, why);
+	if (!c)
+		return false;
+	ring_grant(&s->view, (uint32_t)(c - s->chunk));
+	return true;
+}
+
+/* Gives what it may to a slab that asked; why: it got nothing. */
+static bool
+grant_wanted(struct slab *s, enum waiting_for *why)
+{
+	uint32_t want = s->want_chunk;
+	struct chunk *c;
+
+	if (want < s->view.layout.chunk_nr) {
+		c = &s->chunk[want];
+		if (c->state == CHUNK_OPEN && c->granted < NFSWB_CHUNK_BYTES &&
+		    raise_chunk(s, c))
+			return true;
+	}
+	return grant_chunk(s, why);
+}
+
+/* ---- waiting ---- */
+
+void
+throttle_wait(struct slab *s, uint64_t now)
+{
+	struct wb *wb = s->wb;
+
+	if (s->waiting || s->released)
+		return;
+	s->waiting = true;
+	s->waiting_since = now;
+	if (s->waiting_for == WAIT_NONE)
+		s->waiting_for = WAIT_GRANT;
+	TAILQ_INSERT_TAIL(&wb->waiting, s, wait_link);
+	wb->stats.reclaim.slow++;
+	if (s->waiting_for == WAIT_LIMIT)
+		wb->stats.throttle.limit_waits++;
+	wb_poke(wb);
+}
+
+void
+throttle_unwait(struct slab *s, uint64_t now)
+{
+	struct wb *wb = s->wb;
+	uint64_t waited = now - s->waiting_since;
+
+	if (!s->waiting)
+		return;
+	TAILQ_REMOVE(&wb->waiting, s, wait_link);
+	s->waiting = false;
+	hist_add(&wb->stats.reclaim.slow_us, waited);
+	if (s->waiting_for == WAIT_LIMIT)
+		hist_add(&wb->stats.throttle.limit_wait_us, waited);
+	s->waiting_for = WAIT_NONE;
+}
+
+/* Idle grants come back: those of others when the limit is what is waited for,
+   the slab's own when it has no chunk left. */
+static void
+take_back_idle(struct wb *wb, struct slab *for_slab, bool own_only,
+	       uint64_t now)
+{
+	struct slab *s;
+	struct chunk *c, *next;
+
+	LIST_FOREACH(s, &wb->slabs, link) {
+		if (own_only && s != for_slab)
+			continue;
+		slab_check_closed(s);
+		TAILQ_FOREACH_SAFE(c, &s->open, link, next) {
+			if (c->granted == c->posted)
+				continue;
+			if (now - c->used_usec < IDLE_USEC) {
+				wb_due(wb, c->used_usec + IDLE_USEC);
+				break;	/* the others are younger */
+			}
+			if (slab_take_back(s, c, true) && own_only)
+				return;
+		}
+	}
+}
+
+/* Closes a chunk of its own that is full by its grant, so that it can be
+   written out and come back (no chunk is free, all are open). */
+static void
+close_oldest_open(struct slab *s)
+{
+	struct chunk *c = TAILQ_FIRST(&s->open);
+
+	if (c && TAILQ_EMPTY(&s->closed) && TAILQ_EMPTY(&s->clean) &&
+	    TAILQ_EMPTY(&s->free))
+		(void)slab_take_back(s, c, true);
+}
+
+static bool
+serve_waiting(struct slab *s, uint64_t now, enum waiting_for *why)
+{
+	if (s->want_inline) {
+		uint64_t place;
+
+		return throttle_inline_room(s, now, &place) > 0;
+	}
+	return grant_wanted(s, why);
+}
+
+void
+throttle_run(struct wb *wb, uint64_t now)
+{
+	struct slab *s, *next;
+	enum waiting_for why = WAIT_GRANT;
+
+	TAILQ_FOREACH_SAFE(s, &wb->waiting, wait_link, next) {
+		bool ok = serve_waiting(s, now, &why);
+
+		if (!ok) {
+			take_back_idle(wb, s, why != WAIT_LIMIT, now);
+			if (why == WAIT_GRANT)
+				close_oldest_open(s);
+			ok = serve_waiting(s, now, &why);
+		}
+		if (ok) {
+			s->want_inline = false;
+			throttle_unwait(s, now);
+			slab_wake(s);
+			continue;
+		}
+		if (s->waiting_for != why) {
+			s->waiting_for = why;
+			if (why == WAIT_LIMIT)
+				wb->stats.throttle.limit_waits++;
+		}
+		if (why == WAIT_LIMIT)
+			break;		/* first in, first out */
+	}
+}
+
+/* ---- what the library asks for ---- */
+
+static unsigned
+ahead_max(const struct slab *s)
+{
+	unsigned quarter = s->view.layout.chunk_nr / 4;
+
+	return quarter < AHEAD_MAX ? (quarter ? quarter : 1) : AHEAD_MAX;
+}
+
+static void
+keep_ahead(struct slab *s)
+{
+	enum waiting_for why;
+	unsigned ahead = s->ahead_nr;
+
+	if (queued(s) == 0 && s->ahead_nr < ahead_max(s))
+		ahead = s->ahead_nr *= 2;
+	if (ahead > ahead_max(s))
+		ahead = s->ahead_nr = ahead_max(s);
+	if (over_middle(s->wb) || throttle_waiting(s->wb))
+		return;
+	while (queued(s) < ahead && !over_middle(s->wb))
+		if (!grant_chunk(s, &why))
+			break;
+}
+
+void
+slab_serve(struct slab *s, uint64_t now)
+{
+	struct nfswb_control *ctl = s->view.control;
+	enum waiting_for why = WAIT_GRANT;
+	uint64_t start = now;
+
+	s->wb->now = now;
+	if (s->released)
+		return;
+	if (s->importing) {
+		if (atomic_load(&ctl->head) != atomic_load(&ctl->tail))
+			return;
+		slab_import_end(s);
+	}
+	slab_check_closed(s);
+	if (atomic_exchange(&ctl->c_waits, 0)) {
+		s->want = atomic_load(&ctl->want);
+		s->want_chunk = atomic_load(&ctl->want_chunk);
+		if (!s->want) {		/* waits for the tail, not for room */
+			slab_wake(s);
+			return;
+		}
+		if (s->waiting)
+			return;
+		if (TAILQ_EMPTY(&s->wb->waiting) && grant_wanted(s, &why)) {
+			s->wb->stats.reclaim.fast++;
+			hist_add(&s->wb->stats.reclaim.fast_us, now - start);
+			keep_ahead(s);
+			slab_wake(s);
+			return;
+		}
+		s->waiting_for = why;
+		throttle_wait(s, now);
+		return;
+	}
+	keep_ahead(s);
+}
+
+uint32_t
+throttle_inline_room(struct slab *s, uint64_t now, uint64_t *place)
+{
+	struct chunk *c;
+
+	(void)now;
+	c = s->inline_chunk == NFSWB_NO_CHUNK ? NULL
+					      : &s->chunk[s->inline_chunk];
+	if (c && (c->state != CHUNK_OPEN || c->posted == NFSWB_CHUNK_BYTES))
+		c = NULL;
+	if (c && c->posted == c->granted && !raise_chunk(s, c))
+		return 0;
+	if (!c) {
+		c = open_chunk(s, &s->waiting_for);
+		if (!c)
+			return 0;
+		s->inline_chunk = (uint32_t)(c - s->chunk);
+	}
+	*place = (uint64_t)s->inline_chunk * NFSWB_CHUNK_BYTES + c->posted;
+	return c->granted - c->posted;
+}
