@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * commit.c - when to COMMIT, and what to do when the server forgot
+ *
+ * A COMMIT is due when somebody waits for it; when a file has nothing left to
+ * write; when its UNSTABLE bytes reach about a second of bandwidth; when room is
+ * short; when the server's verifier changed under another file.
+ *
+ * The verifier of the COMMIT must equal that of each WRITE it speaks for, else
+ * the server has restarted in between and may have lost it: the data is still
+ * here and is sent again.  A server whose verifiers never agree gets FILE_SYNC
+ * for that file after three rounds, after three such files for all.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "daemon/writeback/commit.h"
+#include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/throttle.h"
+
+#define COMMITS_NR 64		/* out at a time, per server */
+#define ROUNDS_MAX 3
+#define ODD_FILES_MAX 3
+#define UNSTABLE_MIN (4u << 20)	/* never commit for bandwidth below this */
+
+int
+commit_init(struct wb_server *s)
+{
+	unsigned i;
+
+	s->commits = calloc(COMMITS_NR, sizeof *s->commits);
+	if (!s->commits)
+		return -ENOMEM;
+	for (i = 0; i < COMMITS_NR; i++) {
+		TAILQ_INIT(&s->commits[i].extents);
+		TAILQ_INSERT_TAIL(&s->free_commits, &s->commits[i], link);
+	}
+	return 0;
+}
+
+void
+commit_free(struct wb_server *s)
+{
+	free(s->commits);
+}
+
+/* ---- the verifier ---- */
+
+/* A GHOST's bytes are lost at the server and here: who waits for them waits
+   for what superseded them. */
+static void
+ghost_lost(struct extent *g)
+{
+	struct extent *e;
+
+	for (e = extent_at(g->file, g->offset);
+	     e && e->offset < extent_end(g); e = extent_next(e))
+		extent_inherit(e, g->oldest_seq);
+	TAILQ_FOREACH(e, &g->file->held, link)
+		if (e->offset < extent_end(g) && extent_end(e) > g->offset)
+			extent_inherit(e, g->oldest_seq);
+	extent_drop(g);
+}
+
+static void
+replay(struct extent *e)
+{
+	if (e->state == EXTENT_GHOST) {
+		ghost_lost(e);
+		return;
+	}
+	e->file->server->stats.replayed_bytes += e->length;
+	extent_set_state(e, EXTENT_DIRTY);
+}
+
+static void
+round_lost(struct wb_file *f)
+{
+	struct wb_server *s = f->server;
+
+	if (++f->mismatch_nr < ROUNDS_MAX || f->force_stable)
+		return;
+	f->force_stable = true;
+	log_warning("%s: the verifiers of server %s never agree; "
+		    "writing FILE_SYNC", f->name, s->name);
+	if (++s->odd_files >= ODD_FILES_MAX && !s->force_stable) {
+		s->force_stable = true;
+		log_warning("server %s: writing FILE_SYNC to all files",
+			    s->name);
+	}
+}
+
+/* Counts a change and has the other files ask the server soon. */
+static void
+server_verifier(struct wb_file *from, const unsigned char verf[WB_VERF])
+{
+	struct wb_server *s = from->server;
+	struct wb_file *f, *next;
+
+	if (s->have_verf && !memcmp(s->verf, verf, WB_VERF))
+		return;
+	memcpy(s->verf, verf, WB_VERF);
+	if (!s->have_verf) {
+		s->have_verf = true;
+		return;
+	}
+	s->stats.verifier_changes++;
+	log_info("server %s: the write verifier changed", s->name);
+	HASH_ITER(hh, s->files, f, next)
+		if (f != from && f->nr[EXTENT_UNSTABLE]) {
+			f->commit_soon = true;
+			file_kick(f);
+		}
+}
+
+void
+commit_verifier_seen(struct wb_file *f, const unsigned char verf[WB_VERF])
+{
+	struct extent *e, *next;
+	bool lost = false;
+
+	server_verifier(f, verf);
+	/* The newest is last: when that one agrees, all after a change do. */
+	e = TAILQ_FIRST(&f->unstable);
+	if (!e || !memcmp(e->verf, verf, WB_VERF))
+		return;
+	TAILQ_FOREACH_SAFE(e, &f->unstable, link, next)
+		if (memcmp(e->verf, verf, WB_VERF)) {
+			replay(e);
+			lost = true;
+		}
+	if (lost)
+		round_lost(f);
+}
+
+/* ---- the answer ---- */
+
+static void
+take_back(struct commit *c)
+{
+	struct extent *e;
+
+	while ((e = TAILQ_FIRST(&c->extents)))
+		extent_list_append(&c->file->unstable, e);
+}
+
+static void
+committed(struct commit *c)
+{
+	struct wb_file *f = c->file;
+	struct extent *e;
+	bool lost = false;
+
+	server_verifier(f, c->call.verf);
+	while ((e = TAILQ_FIRST(&c->extents))) {
+		extent_list_remove(e);
+		if (memcmp(e->verf, c->call.verf, WB_VERF)) {
+			replay(e);
+			lost = true;
+		} else if (e->state == EXTENT_GHOST) {
+			extent_drop(e);
+		} else {
+			extent_set_state(e, EXTENT_CLEAN);
+		}
+	}
+	if (lost)
+		round_lost(f);
+	else
+		f->mismatch_nr = 0;
+}
+
+static void
+refused(struct commit *c)
+{
+	struct wb_file *f = c->file;
+	struct extent *e;
+
+	log_warning("%s: COMMIT failed: %s", f->name, strerror(-c->call.err));
+	while ((e = TAILQ_FIRST(&c->extents))) {
+		extent_list_remove(e);
+		if (e->state == EXTENT_GHOST) {
+			ghost_lost(e);
+			continue;
+		}
+		e->err = c->call.err;
+		extent_set_state(e, EXTENT_FAILED);
+	}
+	file_error(f, c->call.err);
+}
+
+static void
+commit_done(struct wb_call *call, uint64_t now)
+{
+	struct commit *c = (struct commit *)call;
+	struct wb_file *f = c->file;
+	struct wb_server *s = f->server;
+
+	s->wb->now = now;
+	f->commit = NULL;
+	if (call->err == 0) {
+		f->jukebox_nr = 0;
+		if (call->have_size) {
+			f->reply_size = call->size_after;
+			f->reply_ctime = call->ctime_nsec;
+		}
+		committed(c);
+	} else if (call->err == -EAGAIN || call->err == -ECANCELED) {
+		take_back(c);
+		file_jukebox(f, now);
+	} else {
+		refused(c);
+	}
+	cred_put(call->cred);
+	TAILQ_INSERT_TAIL(&s->free_commits, c, link);
+	file_kick(f);
+}
+
+/* ---- when ---- */
+
+static uint64_t
+least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Room is short: a COMMIT pays when it frees a good part of what is waited
+   for, or when nothing else is on its way. */
+static bool
+room_short(const struct wb_file *f, uint64_t unstable)
+{
+	struct wb *wb = f->server->wb;
+	struct slab *first = TAILQ_FIRST(&wb->waiting);
+	uint64_t all;
+
+	if (!first)
+		return false;
+	all = least(wb->limits.dirty_bytes,
+		    (uint64_t)first->view.layout.chunk_nr *
+		    NFSWB_CHUNK_BYTES);
+	return unstable >= all / 8 || !f->server->bytes[EXTENT_WRITEBACK];
+}
+
+static bool
+due(struct wb_file *f, bool waited)
+{
+	struct wb_server *s = f->server;
+	uint64_t unstable = f->bytes[EXTENT_UNSTABLE];
+	uint64_t second = s->bandwidth.bytes_per_sec;
+
+	if (waited || f->commit_soon)
+		return true;
+	if (!extent_oldest(&f->unwritten))
+		return true;
+	if (unstable >= (second > UNSTABLE_MIN ? second : UNSTABLE_MIN))
+		return true;
+	return room_short(f, unstable);
+}
+
+static enum wb_class
+class_of(struct wb_file *f, bool waited)
+{
+	if (waited)
+		return WB_FOREGROUND;
+	return throttle_waiting(f->server->wb) ? WB_NORMAL : WB_BACKGROUND;
+}
+
+void
+commit_check(struct wb_file *f, bool waited, uint64_t now)
+{
+	struct wb_server *s = f->server;
+	struct commit *c;
+	struct extent *e;
+
+	if (f->commit) {
+		if (waited && f->commit->call.class != WB_FOREGROUND) {
+			f->commit->call.class = WB_FOREGROUND;
+			s->calls->raise(s->calls_arg, &f->commit->call,
+					WB_FOREGROUND);
+		}
+		return;
+	}
+	if (TAILQ_EMPTY(&f->unstable) || f->not_before_usec > now ||
+	    !due(f, waited))
+		return;
+	c = TAILQ_FIRST(&s->free_commits);
+	if (!c)
+		return;		/* the next one to end kicks its own file: */
+				/* wb_run looks at the others */
+	e = TAILQ_FIRST(&f->unstable);
+	c->file = f;
+	c->call = (struct wb_call) {
+		.kind = WB_CALL_COMMIT,
+		.class = class_of(f, waited),
+		.fh = &f->fh,
+		.cred = cred_ref(e->cred),
+		.done = commit_done,
+	};
+	if (s->calls->queue(s->calls_arg, &c->call) < 0) {
+		cred_put(c->call.cred);
+		wb_due(s->wb, now + 100000);
+		return;
+	}
+	TAILQ_REMOVE(&s->free_commits, c, link);
+	while ((e = TAILQ_FIRST(&f->unstable)))
+		extent_list_append(&c->extents, e);
+	f->commit = c;
+	f->commit_soon = false;
+	s->stats.nfs_nr_commits++;
+	s->commit_bytes += f->bytes[EXTENT_UNSTABLE];
+}

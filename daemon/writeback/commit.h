@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * commit.h - COMMIT, and what the write verifier tells (RFC 1813, 3.3.21)
+ *
+ * One COMMIT per file is out at a time, for the whole file; WRITEs go on
+ * meanwhile.  It speaks for the extents whose reply was in before it was asked
+ * for, no others.
+ */
+#ifndef NFSWB_COMMIT_H
+#define NFSWB_COMMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/writeback/extent.h"
+#include "daemon/writeback/nfs_calls.h"
+
+struct wb_server;
+
+struct commit {
+	struct wb_call call;
+	struct wb_file *file;
+	struct extent_list extents;	/* UNSTABLE and GHOST */
+	TAILQ_ENTRY(commit) link;	/* server->free_commits */
+};
+
+int commit_init(struct wb_server *);
+void commit_free(struct wb_server *);
+/* Sends a COMMIT if one is due; waited: somebody waits for the file's. */
+void commit_check(struct wb_file *, bool waited, uint64_t now);
+/* A WRITE was answered with this verifier: older UNSTABLE extents of the file
+   under another one are DIRTY again. */
+void commit_verifier_seen(struct wb_file *, const unsigned char verf[WB_VERF]);
+
+#endif

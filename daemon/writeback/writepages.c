@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * writepages.c - see writepages.h
+ *
+ *	extents  |----|--|------|   |---|		DIRTY, adjacent or not
+ *	WRITEs   [=============]    [===]		wsize at most, ending on a
+ *							wsize boundary
+ *
+ * Cost: O(log n) an extent taken; the payload is never touched, iov points into
+ * the slabs.  Call objects are set aside per server.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "daemon/writeback/commit.h"
+#include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/writepages.h"
+
+#define OPS_NR 256		/* WRITEs queued and in flight, per server */
+#define ODD_MAX 8		/* WRITEs in a row of which nothing was written */
+
+int
+writepages_init(struct wb_server *s)
+{
+	unsigned i;
+
+	s->ops = calloc(OPS_NR, sizeof *s->ops);
+	if (!s->ops)
+		return -ENOMEM;
+	for (i = 0; i < OPS_NR; i++) {
+		TAILQ_INIT(&s->ops[i].extents);
+		LIST_INSERT_HEAD(&s->free_ops, &s->ops[i], link);
+	}
+	return 0;
+}
+
+void
+writepages_free(struct wb_server *s)
+{
+	free(s->ops);
+}
+
+/* ---- building ---- */
+
+static uint64_t
+block_of(uint64_t offset, uint32_t wsize)
+{
+	return offset - offset % wsize;
+}
+
+static struct extent *
+dirty_before(struct extent *e)
+{
+	struct extent *b = extent_before(e);
+
+	return b && b->state == EXTENT_DIRTY && b->cred == e->cred &&
+	       extent_end(b) == e->offset ? b : NULL;
+}
+
+/* Back to where its run starts, within the wsize block it starts in. */
+static struct extent *
+run_start(struct extent *e)
+{
+	uint64_t block = block_of(e->offset, e->file->params.wsize);
+	struct extent *b;
+
+	while ((b = dirty_before(e)) && b->offset >= block)
+		e = b;
+	return e;
+}
+
+static struct extent *
+oldest_dirty(struct wb_file *f, uint64_t target_seq)
+{
+	struct extent *e;
+
+	for (e = extent_oldest(&f->unwritten);
+	     e && e->oldest_seq <= target_seq; e = extent_older_next(e))
+		if (e->state == EXTENT_DIRTY)
+			return run_start(e);
+	return NULL;
+}
+
+/* Where the next WRITE starts: async passes go round the file by offset, sync
+   passes take the oldest that is waited for. */
+static struct extent *
+next_start(struct wb_file *f, const struct pass *p, uint64_t from)
+{
+	if (p->sync)
+		return oldest_dirty(f, p->target_seq);
+	return extent_dirty_from(f, from);
+}
+
+/* How far a WRITE that starts with e may go: the end of e's wsize block. */
+static uint64_t
+write_end(const struct extent *e)
+{
+	uint32_t wsize = e->file->params.wsize;
+
+	return block_of(e->offset, wsize) + wsize;
+}
+
+/* Would the WRITE that starts with e be the unfinished tail of the file? */
+static bool
+is_tail(struct extent *e)
+{
+	struct wb_file *f = e->file;
+	uint64_t end = write_end(e), at = e->offset;
+	struct extent *n;
+
+	if (f->size >= end || f->size < at)
+		return false;
+	for (n = e; n && n->offset == at && n->state == EXTENT_DIRTY;
+	     n = extent_next(n))
+		at = extent_end(n);
+	return at == f->size;
+}
+
+static void
+op_add(struct write_op *op, struct extent *e)
+{
+	struct wb_call *c = &op->call;
+
+	op->iov[c->iov_nr].iov_base = e->slab->view.data + e->place;
+	op->iov[c->iov_nr].iov_len = e->length;
+	c->iov_nr++;
+	c->count += e->length;
+	extent_set_state(e, EXTENT_WRITEBACK);
+	extent_list_append(&op->extents, e);
+}
+
+/* Fills op from e on.  false: e is longer than a WRITE and no slot is free to
+   cut it. */
+static bool
+op_fill(struct write_op *op, struct extent *e)
+{
+	uint64_t end = write_end(e), at = e->offset;
+	struct extent *next;
+
+	for (; e && e->state == EXTENT_DIRTY && e->offset == at &&
+	     e->cred == op->call.cred && op->call.iov_nr < WRITE_IOV_MAX &&
+	     at < end; e = next) {
+		if (extent_end(e) > end && !extent_split(e, end) &&
+		    extent_end(e) - op->call.offset > e->file->params.wsize)
+			break;
+		next = extent_next(e);
+		at = extent_end(e);
+		op_add(op, e);
+	}
+	return op->call.iov_nr > 0;
+}
+
+static enum wb_stable
+stable_for(struct wb_file *f, const struct pass *p, uint32_t count)
+{
+	if (f->force_stable || f->server->force_stable)
+		return WB_FILE_SYNC;
+	/* all there is, in one WRITE, and somebody waits for it */
+	if (p->sync && f->nr[EXTENT_DIRTY] == 0 && f->nr[EXTENT_HELD] == 0 &&
+	    f->bytes[EXTENT_WRITEBACK] == count && !f->commit &&
+	    !extent_oldest(&f->uncommitted))
+		return WB_FILE_SYNC;
+	return f->params.stable;
+}
+
+static void write_done(struct wb_call *, uint64_t now);
+
+static struct write_op *
+op_new(struct wb_file *f, struct extent *e, const struct pass *p)
+{
+	struct wb_server *s = f->server;
+	struct write_op *op = LIST_FIRST(&s->free_ops);
+
+	if (!op)
+		return NULL;
+	LIST_REMOVE(op, link);
+	s->ops_out++;
+	op->file = f;
+	op->wsize = f->params.wsize;
+	op->call = (struct wb_call) {
+		.kind = WB_CALL_WRITE,
+		.class = p->class,
+		.fh = &f->fh,
+		.cred = cred_ref(e->cred),
+		.offset = e->offset,
+		.iov = op->iov,
+		.done = write_done,
+	};
+	LIST_INSERT_HEAD(&f->ops, op, link);
+	return op;
+}
+
+static void
+op_free(struct write_op *op)
+{
+	struct wb_server *s = op->file->server;
+
+	LIST_REMOVE(op, link);
+	cred_put(op->call.cred);
+	s->ops_out--;
+	LIST_INSERT_HEAD(&s->free_ops, op, link);
+}
+
+static void
+op_back_to_dirty(struct write_op *op)
+{
+	struct extent *e;
+
+	while ((e = TAILQ_FIRST(&op->extents))) {
+		extent_list_remove(e);
+		extent_set_state(e, EXTENT_DIRTY);
+	}
+}
+
+/* Queues the WRITE that starts with e; the bytes, 0: not now. */
+static uint64_t
+queue_write(struct extent *e, const struct pass *p, uint64_t now)
+{
+	struct wb_file *f = e->file;
+	struct wb_server *s = f->server;
+	struct write_op *op = op_new(f, e, p);
+
+	if (!op)
+		return 0;
+	if (op_fill(op, e)) {
+		op->call.stable = stable_for(f, p, op->call.count);
+		if (s->calls->queue(s->calls_arg, &op->call) == 0) {
+			s->stats.nfs_nr_writes++;
+			s->write_bytes += op->call.count;
+			return op->call.count;
+		}
+	}
+	op_back_to_dirty(op);
+	op_free(op);
+	wb_due(s->wb, now + 100000);
+	return 0;
+}
+
+struct pass_result
+writepages(struct wb_file *f, const struct pass *p, uint64_t now)
+{
+	struct pass_result r = { 0, false };
+	struct wb_server *s = f->server;
+	uint64_t from = f->cursor, n;
+	bool wrapped = from == 0;
+	struct extent *e;
+
+	while (r.bytes < p->portion_bytes) {
+		if (congestion_full(&s->congestion, p->sync,
+				    s->bytes[EXTENT_WRITEBACK])) {
+			r.more = next_start(f, p, 0) != NULL;
+			return r;
+		}
+		e = next_start(f, p, from);
+		if (!e && !p->sync && !wrapped) {
+			wrapped = true;
+			from = 0;
+			continue;
+		}
+		if (!e)
+			break;
+		if (!p->partial && is_tail(e)) {
+			from = write_end(e);
+			continue;
+		}
+		n = write_end(e);
+		uint64_t queued = queue_write(e, p, now);
+		if (!queued) {
+			r.more = true;
+			return r;
+		}
+		r.bytes += queued;
+		f->cursor = from = n;
+	}
+	r.more = r.bytes >= p->portion_bytes && next_start(f, p, 0);
+	return r;
+}
+
+void
+writepages_raise(struct wb_file *f, enum wb_class class)
+{
+	struct wb_server *s = f->server;
+	struct write_op *op;
+
+	LIST_FOREACH(op, &f->ops, link)
+		if (op->call.class > class) {
+			op->call.class = class;
+			s->calls->raise(s->calls_arg, &op->call, class);
+		}
+}
+
+/* ---- the answer ---- */
+
+static void
+refused(struct write_op *op)
+{
+	struct wb_file *f = op->file;
+	struct extent *e;
+
+	log_warning("%s: WRITE of %u bytes at %llu failed: %s", f->name,
+		    op->call.count, (unsigned long long)op->call.offset,
+		    strerror(-op->call.err));
+	while ((e = TAILQ_FIRST(&op->extents))) {
+		extent_list_remove(e);
+		e->was_sent = false;
+		e->err = op->call.err;
+		extent_set_state(e, f->forgotten ? EXTENT_DIRTY
+						 : EXTENT_FAILED);
+		if (f->forgotten)
+			extent_drop(e);
+	}
+	if (!f->forgotten)
+		file_error(f, op->call.err);
+}
+
+static void
+written(struct extent *e, const struct wb_call *c)
+{
+	struct wb_file *f = e->file;
+
+	extent_list_remove(e);
+	e->was_sent = false;
+	if (c->committed != WB_UNSTABLE) {
+		extent_set_state(e, EXTENT_CLEAN);
+		return;
+	}
+	memcpy(e->verf, c->verf, WB_VERF);
+	e->answered = f->server->replies;
+	extent_set_state(e, EXTENT_UNSTABLE);
+}
+
+/* The first count bytes are written, the rest is DIRTY again. */
+static void
+answered(struct write_op *op)
+{
+	struct wb_call *c = &op->call;
+	uint64_t end = c->offset + c->written;
+	struct extent *e;
+
+	while ((e = TAILQ_FIRST(&op->extents))) {
+		if (extent_end(e) <= end) {
+			written(e, c);
+			continue;
+		}
+		extent_list_remove(e);
+		extent_set_state(e, EXTENT_DIRTY);
+		if (e->offset < end && extent_split(e, end)) {
+			extent_set_state(e, EXTENT_WRITEBACK);
+			written(e, c);
+		}
+	}
+}
+
+/* 0: the answer makes sense; else what to make of it, -EAGAIN or -EIO. */
+static int
+check_answer(struct write_op *op)
+{
+	struct wb_call *c = &op->call;
+	struct wb_file *f = op->file;
+
+	if (c->written > c->count) {
+		log_warning("%s: the server says it wrote %u of %u bytes",
+			    f->name, c->written, c->count);
+		c->written = c->count;
+	}
+	if (c->written) {
+		f->odd_nr = 0;
+		return 0;
+	}
+	if (++f->odd_nr < ODD_MAX)
+		return -EAGAIN;
+	log_warning("%s: the server wrote nothing %u times in a row",
+		    f->name, ODD_MAX);
+	f->odd_nr = 0;
+	return -EIO;
+}
+
+static void
+write_done(struct wb_call *c, uint64_t now)
+{
+	struct write_op *op = (struct write_op *)c;
+	struct wb_file *f = op->file;
+	struct wb_server *s = f->server;
+
+	s->wb->now = now;
+	s->replies++;
+	if (c->transmissions > 1)
+		file_late(f, c->offset, c->offset + c->count,
+			  now + s->wb->limits.late_duplicate_usec);
+	if (c->err == 0)
+		c->err = check_answer(op);
+	if (c->err == 0) {
+		f->jukebox_nr = 0;
+		if (c->have_size) {
+			f->reply_size = c->size_after;
+			f->reply_ctime = c->ctime_nsec;
+		}
+		if (c->committed == WB_UNSTABLE)
+			commit_verifier_seen(f, c->verf);
+		answered(op);
+		bandwidth_answered(&s->bandwidth, c->written,
+				   s->bytes[EXTENT_WRITEBACK] > 0, now);
+	} else if (c->err == -EAGAIN || c->err == -ECANCELED) {
+		op_back_to_dirty(op);
+		file_jukebox(f, now);
+	} else {
+		refused(op);
+	}
+	op_free(op);
+	extent_release_held(f, now);
+	file_kick(f);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * writepages.h - adjacent extents of one credential become WRITEs
+ *
+ * A pass takes DIRTY extents of one file and queues whole WRITEs; it never waits
+ * in the middle of one.  The answer is handled here too: written, short, to be
+ * tried again, refused.
+ */
+#ifndef NFSWB_WRITEPAGES_H
+#define NFSWB_WRITEPAGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/writeback/extent.h"
+#include "daemon/writeback/nfs_calls.h"
+
+struct wb_server;
+
+#define WRITE_IOV_MAX 256
+
+struct write_op {
+	struct wb_call call;
+	struct wb_file *file;
+	struct extent_list extents;	/* in file order, all WRITEBACK */
+	LIST_ENTRY(write_op) link;	/* file->ops, or server->free_ops */
+	uint32_t wsize;			/* as it was when this was built */
+	struct iovec iov[WRITE_IOV_MAX];
+};
+
+struct pass {
+	bool sync;			/* somebody waits for the file */
+	bool partial;			/* the tail of a growing file too */
+	uint64_t target_seq;		/* sync: what was accepted up to here */
+	uint64_t portion_bytes;
+	enum wb_class class;
+};
+
+struct pass_result {
+	uint64_t bytes;			/* queued */
+	bool more;			/* ended by congestion or its portion */
+};
+
+int writepages_init(struct wb_server *);
+void writepages_free(struct wb_server *);
+struct pass_result writepages(struct wb_file *, const struct pass *,
+			      uint64_t now);
+/* Somebody waits for the file now: its queued WRITEs rise. */
+void writepages_raise(struct wb_file *, enum wb_class);
+
+#endif
