@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * file.c - finding files, their sizes, and how long they live
+ *
+ * A file stays in its server's table while anybody refers to it or any of its
+ * bytes are here, CLEAN ones too: whoever opens it again finds them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/truncate.h"
+#include "daemon/writeback/writepages.h"
+
+#define JUKEBOX_MIN_USEC 100000
+#define JUKEBOX_MAX_USEC 5000000
+
+static struct wb_file *
+file_new(struct wb_server *s, const struct fh *fh,
+	 const struct wb_file_params *params, const char *name)
+{
+	struct wb_file *f = calloc(1, sizeof *f);
+
+	if (!f)
+		return NULL;
+	f->name = strdup(name);
+	if (!f->name) {
+		free(f);
+		return NULL;
+	}
+	f->server = s;
+	f->fh = *fh;
+	f->params = *params;
+	RB_INIT(&f->extents);
+	RB_INIT(&f->dirty);
+	RB_INIT(&f->unwritten);
+	RB_INIT(&f->uncommitted);
+	RB_INIT(&f->failed);
+	TAILQ_INIT(&f->held);
+	TAILQ_INIT(&f->unstable);
+	TAILQ_INIT(&f->late);
+	LIST_INIT(&f->ops);
+	LIST_INIT(&f->handles);
+	TAILQ_INIT(&f->waits);
+	TAILQ_INIT(&f->truncations);
+	HASH_ADD(hh, s->files, fh, sizeof f->fh, f);
+	return f;
+}
+
+struct wb_file *
+file_find(struct wb_server *s, const struct fh *fh)
+{
+	struct wb_file *f;
+
+	HASH_FIND(hh, s->files, fh, sizeof *fh, f);
+	return f;
+}
+
+struct wb_file *
+file_get(struct wb_server *s, const struct fh *fh,
+	 const struct wb_file_params *params, const char *name)
+{
+	struct wb_file *f = file_find(s, fh);
+
+	if (!f)
+		f = file_new(s, fh, params, name);
+	return f ? file_ref(f) : NULL;
+}
+
+struct wb_file *
+file_ref(struct wb_file *f)
+{
+	f->refs++;
+	return f;
+}
+
+void
+file_put(struct wb_file *f)
+{
+	if (!f)
+		return;
+	f->refs--;
+	file_check_unused(f);
+}
+
+static bool
+in_use(const struct wb_file *f)
+{
+	return f->refs || f->handle_nr || f->when_closed ||
+	       !RB_EMPTY(&f->extents) || !RB_EMPTY(&f->unwritten) ||
+	       !RB_EMPTY(&f->uncommitted) || !LIST_EMPTY(&f->ops) ||
+	       f->commit || !TAILQ_EMPTY(&f->waits) ||
+	       !TAILQ_EMPTY(&f->truncations);
+}
+
+void
+file_check_unused(struct wb_file *f)
+{
+	struct wb_server *s = f->server;
+	struct late_range *l;
+
+	if (in_use(f))
+		return;
+	HASH_DELETE(hh, s->files, f);
+	if (f->on_kick)
+		TAILQ_REMOVE(&s->wb->kicked, f, kick_link);
+	if (f->on_sync)
+		TAILQ_REMOVE(&s->sync_files, f, sync_link);
+	while ((l = TAILQ_FIRST(&f->late))) {
+		TAILQ_REMOVE(&f->late, l, link);
+		free(l);
+	}
+	free(f->name);
+	free(f);
+}
+
+void
+file_kick(struct wb_file *f)
+{
+	struct wb *wb = f->server->wb;
+
+	if (!f->on_kick) {
+		TAILQ_INSERT_TAIL(&wb->kicked, f, kick_link);
+		f->on_kick = true;
+	}
+	wb_poke(wb);
+}
+
+void
+file_jukebox(struct wb_file *f, uint64_t now)
+{
+	uint64_t delay = JUKEBOX_MIN_USEC << (f->jukebox_nr < 6 ?
+					      f->jukebox_nr : 6);
+
+	if (delay > JUKEBOX_MAX_USEC)
+		delay = JUKEBOX_MAX_USEC;
+	delay += (uint64_t)random() % (delay / 4);
+	f->jukebox_nr++;
+	f->not_before_usec = now + delay;
+}
+
+void
+file_error(struct wb_file *f, int err)
+{
+	f->failures++;
+	errseq_set(&f->errors, err);
+}
+
+/* ---- ranges a late copy may still hit ---- */
+
+void
+file_late(struct wb_file *f, uint64_t offset, uint64_t end,
+	  uint64_t until_usec)
+{
+	struct late_range *l = TAILQ_LAST(&f->late, late_list);
+
+	if (l && l->end == offset && l->until_usec == until_usec) {
+		l->end = end;
+		return;
+	}
+	if (l && l->until_usec <= until_usec && TAILQ_FIRST(&f->late) != l &&
+	    f->late_nr >= LATE_MAX) {
+		/* too many to tell apart: one that covers both */
+		if (offset < l->offset)
+			l->offset = offset;
+		if (end > l->end)
+			l->end = end;
+		l->until_usec = until_usec;
+		return;
+	}
+	l = malloc(sizeof *l);
+	if (!l) {		/* rather wait for too much than for too little */
+		l = TAILQ_LAST(&f->late, late_list);
+		if (l) {
+			l->offset = 0;
+			l->end = UINT64_MAX;
+			l->until_usec = until_usec;
+		}
+		return;
+	}
+	l->offset = offset;
+	l->end = end;
+	l->until_usec = until_usec;
+	TAILQ_INSERT_TAIL(&f->late, l, link);
+	f->late_nr++;
+	wb_due(f->server->wb, until_usec);
+}
+
+void
+file_late_expire(struct wb_file *f, uint64_t now)
+{
+	struct late_range *l, *next;
+
+	TAILQ_FOREACH_SAFE(l, &f->late, link, next) {
+		if (l->until_usec > now)
+			continue;
+		TAILQ_REMOVE(&f->late, l, link);
+		f->late_nr--;
+		free(l);
+	}
+}
+
+/* ---- what others ask ---- */
+
+const char *
+file_name(const struct wb_file *f)
+{
+	return f->name;
+}
+
+void
+file_rename(struct wb_file *f, const char *name)
+{
+	char *copy = strdup(name);
+
+	if (!copy)
+		return;		/* for people only: the old one stays */
+	free(f->name);
+	f->name = copy;
+}
+
+const struct fh *
+file_fh(const struct wb_file *f)
+{
+	return &f->fh;
+}
+
+struct wb_server *
+file_server(const struct wb_file *f)
+{
+	return f->server;
+}
+
+unsigned
+file_handle_nr(const struct wb_file *f)
+{
+	return f->handle_nr;
+}
+
+uint64_t
+file_left_bytes(const struct wb_file *f)
+{
+	return file_dirty_bytes(f) + f->bytes[EXTENT_WRITEBACK] +
+	       f->bytes[EXTENT_UNSTABLE] + f->bytes[EXTENT_FAILED];
+}
+
+uint64_t
+file_unstable_bytes(const struct wb_file *f)
+{
+	return f->bytes[EXTENT_UNSTABLE];
+}
+
+uint64_t
+file_size(const struct wb_file *f)
+{
+	return f->size;
+}
+
+void
+file_reserved(struct wb_file *f, uint64_t end)
+{
+	if (end > f->size)
+		f->size = end;
+}
+
+void
+file_when_closed(struct wb_file *f,
+		 void (*fn)(void *arg, struct wb_file *), void *arg)
+{
+	f->when_closed = fn;
+	f->when_closed_arg = arg;
+	file_kick(f);
+}
+
+static bool
+has_local_data(const struct wb_file *f)
+{
+	return !RB_EMPTY(&f->unwritten) || !RB_EMPTY(&f->uncommitted) ||
+	       !RB_EMPTY(&f->failed) || !TAILQ_EMPTY(&f->truncations);
+}
+
+static void
+drop_clean(struct wb_file *f)
+{
+	struct extent *e, *next;
+
+	for (e = extent_at(f, 0); e; e = next) {
+		next = extent_next(e);
+		if (e->state == EXTENT_CLEAN)
+			extent_drop(e);
+	}
+}
+
+void
+file_server_attr(struct wb_file *f, uint64_t size, uint64_t ctime_nsec,
+		 bool at_open)
+{
+	if (has_local_data(f)) {
+		if (size > f->size && at_open)
+			f->size = size;
+		return;
+	}
+	/* close-to-open: what another client wrote is what counts */
+	if (at_open && (size != f->reply_size ||
+			ctime_nsec != f->reply_ctime))
+		drop_clean(f);
+	if (at_open || f->handle_nr == 0 || size > f->size)
+		f->size = size;
+}
+
+void
+file_forget(struct wb_file *f)
+{
+	struct extent *e, *next;
+
+	f->forgotten = true;
+	for (e = extent_at(f, 0); e; e = next) {
+		next = extent_next(e);
+		if (e->state != EXTENT_WRITEBACK)
+			extent_drop(e);
+	}
+	while ((e = TAILQ_FIRST(&f->held)))
+		extent_drop(e);
+	while ((e = extent_oldest(&f->uncommitted)))
+		extent_drop(e);
+	file_kick(f);
+}
+
+/* ---- reads ---- */
+
+static void
+copy_part(const struct extent *e, uint64_t offset, uint64_t end,
+	  unsigned char *buf)
+{
+	uint64_t from = e->offset > offset ? e->offset : offset;
+	uint64_t to = extent_end(e) < end ? extent_end(e) : end;
+
+	if (from < to)
+		memcpy(buf + (from - offset),
+		       e->slab->view.data + e->place + (from - e->offset),
+		       to - from);
+}
+
+int
+file_read_cached(struct wb_file *f, struct cred *cred, uint64_t offset,
+		 uint64_t length, void *buf)
+{
+	uint64_t end = offset + length, at = offset;
+	struct extent *e, *first = extent_at(f, offset);
+
+	for (e = first; e && e->offset <= at && at < end; e = extent_next(e)) {
+		if (e->cred->uid != cred->uid)
+			return 0;
+		at = extent_end(e);
+	}
+	if (at < end)
+		return 0;
+	TAILQ_FOREACH(e, &f->held, link)
+		if (e->offset < end && extent_end(e) > offset &&
+		    e->cred->uid != cred->uid)
+			return 0;
+	for (e = first; e && e->offset < end; e = extent_next(e))
+		copy_part(e, offset, end, buf);
+	TAILQ_FOREACH(e, &f->held, link)
+		copy_part(e, offset, end, buf);
+	return 1;
+}

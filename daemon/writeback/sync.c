@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * sync.c - see sync.h
+ *
+ *	something <= target DIRTY, HELD or WRITEBACK	the flusher writes it
+ *	something <= target UNSTABLE or GHOST		COMMIT
+ *	nothing						done: with the failure
+ *			this handle has not seen, or that of what is FAILED
+ *
+ * FAILED data is tried again when a wait begins.  Only the last close gives it
+ * up.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "daemon/writeback/commit.h"
+#include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/sync.h"
+#include "daemon/writeback/writepages.h"
+
+static void
+retry_failed(struct wb_file *f)
+{
+	struct extent *e;
+
+	while ((e = extent_oldest(&f->failed)))
+		extent_set_state(e, EXTENT_DIRTY);
+}
+
+int
+sync_begin(struct wb_file *f, enum sync_kind kind, struct wb_handle *h,
+	   uint64_t now, wb_done_fn *done, void *arg)
+{
+	struct wb *wb = f->server->wb;
+	struct sync_wait *w = calloc(1, sizeof *w);
+
+	if (!w)
+		return -ENOMEM;
+	wb->now = now;
+	w->kind = kind;
+	w->handle = h;
+	w->target_seq = wb->seq;
+	w->failures = f->failures;
+	w->done = done;
+	w->arg = arg;
+	if (kind != SYNC_FLUSH)
+		retry_failed(f);
+	TAILQ_INSERT_TAIL(&f->waits, w, link);
+	writepages_raise(f, WB_FOREGROUND);
+	file_kick(f);
+	return 0;
+}
+
+static bool
+has_older(struct extent_seq_tree *t, uint64_t target)
+{
+	struct extent *e = extent_oldest(t);
+
+	return e && e->oldest_seq <= target;
+}
+
+static int
+failed_error(struct wb_file *f, uint64_t target)
+{
+	struct extent *e = extent_oldest(&f->failed);
+
+	return e && e->oldest_seq <= target ? e->err : 0;
+}
+
+/* The last close: what still fails is lost, and said so. */
+static void
+give_up(struct wb_file *f)
+{
+	struct wb *wb = f->server->wb;
+	struct extent *e;
+
+	while ((e = extent_oldest(&f->failed))) {
+		wb->given_up_bytes += e->length;
+		if (wb->hooks.gave_up)
+			wb->hooks.gave_up(wb->hooks_arg, f, e->offset,
+					  e->length, e->err);
+		extent_drop(e);
+	}
+}
+
+static int
+verdict(struct wb_file *f, struct sync_wait *w)
+{
+	int err = 0;
+
+	switch (w->kind) {
+	case SYNC_FSYNC:
+	case SYNC_CLOSE:
+		err = errseq_check_and_advance(&f->errors, &w->handle->since);
+		break;
+	case SYNC_ALL:
+		if (f->failures != w->failures)
+			err = f->errors.err;
+		break;
+	case SYNC_FLUSH:
+		break;
+	}
+	return err ? err : failed_error(f, w->target_seq);
+}
+
+static void
+finish(struct wb_file *f, struct sync_wait *w)
+{
+	int err = verdict(f, w);
+
+	TAILQ_REMOVE(&f->waits, w, link);
+	if (w->kind == SYNC_CLOSE) {
+		if (f->handle_nr == 1)
+			give_up(f);
+		handle_free(w->handle);
+	}
+	if (w->done)
+		w->done(w->arg, err);
+	free(w);
+}
+
+static void
+on_sync_list(struct wb_file *f, bool wanted)
+{
+	struct wb_server *s = f->server;
+
+	if (wanted && !f->on_sync)
+		TAILQ_INSERT_TAIL(&s->sync_files, f, sync_link);
+	else if (!wanted && f->on_sync)
+		TAILQ_REMOVE(&s->sync_files, f, sync_link);
+	f->on_sync = wanted;
+}
+
+void
+sync_check(struct wb_file *f, uint64_t now)
+{
+	struct sync_wait *w, *next;
+	bool flush = false, commit = false;
+
+	TAILQ_FOREACH_SAFE(w, &f->waits, link, next) {
+		if (has_older(&f->unwritten, w->target_seq))
+			flush = true;
+		else if (w->kind == SYNC_FLUSH)
+			finish(f, w);
+		else if (has_older(&f->uncommitted, w->target_seq))
+			commit = true;
+		else
+			finish(f, w);
+	}
+	on_sync_list(f, flush);
+	if (commit)
+		commit_check(f, true, now);
+}
+
+bool
+sync_target(const struct wb_file *f, uint64_t *target_seq, bool *only_close)
+{
+	const struct sync_wait *w;
+	bool any = false;
+
+	*target_seq = 0;
+	*only_close = true;
+	TAILQ_FOREACH(w, &f->waits, link) {
+		any = true;
+		if (w->target_seq > *target_seq)
+			*target_seq = w->target_seq;
+		if (w->kind != SYNC_CLOSE)
+			*only_close = false;
+	}
+	return any;
+}

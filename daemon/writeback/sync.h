@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * sync.h - who waits for a file: fsync, close, sync, and reads that need the
+ * server to have the data
+ *
+ * A wait is for what was accepted before it (target_seq), so it ends though
+ * writers never stop.
+ */
+#ifndef NFSWB_SYNC_H
+#define NFSWB_SYNC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <bsd/sys/queue.h>
+
+#include "daemon/writeback/file.h"
+
+enum sync_kind { SYNC_FSYNC, SYNC_CLOSE, SYNC_ALL, SYNC_FLUSH };
+
+struct sync_wait {
+	enum sync_kind kind;
+	struct wb_handle *handle;	/* FSYNC, CLOSE */
+	uint64_t target_seq;
+	uint64_t failures;		/* the file's count when it began */
+	wb_done_fn *done;
+	void *arg;
+	TAILQ_ENTRY(sync_wait) link;
+};
+
+/* Begins; -ENOMEM. */
+int sync_begin(struct wb_file *, enum sync_kind, struct wb_handle *,
+	       uint64_t now, wb_done_fn *, void *arg);
+/* Ends those that are done; puts the file on the server's list of files to
+   flush, asks for a COMMIT. */
+void sync_check(struct wb_file *, uint64_t now);
+/* What the flusher has to write for them; false: nothing. */
+bool sync_target(const struct wb_file *, uint64_t *target_seq,
+		 bool *only_close);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* truncate.c - see truncate.h */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/truncate.h"
+
+static void
+cut_held(struct wb_file *f, struct truncation *t)
+{
+	struct extent *e, *next;
+
+	TAILQ_FOREACH_SAFE(e, &f->held, link, next) {
+		if (e->seq > t->seq || extent_end(e) <= t->size)
+			continue;
+		if (e->offset < t->size) {
+			e = extent_split(e, t->size);
+			if (!e)
+				continue;
+		}
+		extent_drop(e);
+	}
+}
+
+static uint64_t
+size_after(struct wb_file *f, struct truncation *t)
+{
+	uint64_t size = t->size;
+	struct extent *e;
+
+	TAILQ_FOREACH(e, &f->held, link)
+		if (e->seq > t->seq && extent_end(e) > size)
+			size = extent_end(e);
+	return size;
+}
+
+static void
+finish(struct truncation *t, int err, uint64_t now)
+{
+	struct wb_file *f = t->file;
+
+	TAILQ_REMOVE(&f->truncations, t, link);
+	cred_put(t->call.cred);
+	if (t->done)
+		t->done(t->arg, err);
+	free(t);
+	extent_release_held(f, now);
+	f->server->wb->slots_came_free = true;	/* appends waited for this */
+	file_kick(f);
+	file_put(f);
+}
+
+static void
+setsize_done(struct wb_call *c, uint64_t now)
+{
+	struct truncation *t = (struct truncation *)c;
+	struct wb_file *f = t->file;
+
+	f->server->wb->now = now;
+	if (c->err == -EAGAIN || c->err == -ECANCELED) {
+		t->out = false;
+		file_jukebox(f, now);
+		file_kick(f);
+		return;
+	}
+	if (c->err == 0) {
+		extent_cut_behind(f, t->size);
+		cut_held(f, t);
+		f->size = size_after(f, t);
+		if (c->have_size) {
+			f->reply_size = c->size_after;
+			f->reply_ctime = c->ctime_nsec;
+		}
+	}
+	finish(t, c->err, now);
+}
+
+void
+truncate_check(struct wb_file *f, uint64_t now)
+{
+	struct truncation *t = TAILQ_FIRST(&f->truncations);
+	struct wb_server *s = f->server;
+
+	if (!t || t->out || f->nr[EXTENT_WRITEBACK] ||
+	    f->not_before_usec > now)
+		return;
+	file_late_expire(f, now);
+	if (!TAILQ_EMPTY(&f->late))
+		return;
+	if (s->calls->queue(s->calls_arg, &t->call) < 0)
+		wb_due(s->wb, now + 100000);
+	else
+		t->out = true;
+}
+
+void
+file_truncate(struct wb_file *f, struct cred *cred, uint64_t size,
+	      uint64_t now, wb_done_fn *done, void *arg)
+{
+	struct wb *wb = f->server->wb;
+	struct truncation *t = calloc(1, sizeof *t);
+
+	if (!t) {
+		wb_fail_later(wb, done, arg, -ENOMEM);
+		return;
+	}
+	t->file = file_ref(f);
+	t->size = size;
+	t->seq = wb->seq;
+	t->done = done;
+	t->arg = arg;
+	t->call = (struct wb_call) {
+		.kind = WB_CALL_SETSIZE,
+		.class = WB_FOREGROUND,
+		.fh = &f->fh,
+		.cred = cred_ref(cred),
+		.offset = size,
+		.done = setsize_done,
+	};
+	TAILQ_INSERT_TAIL(&f->truncations, t, link);
+	wb->now = now;
+	file_kick(f);
+}
