@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * flusher.c - see flusher.h
+ *
+ * Async causes, the most urgent first:
+ *	shutdown	everything goes
+ *	memory		a writer waits for room
+ *	age		data older than dirty_expire
+ *	background	more than dirty_background_bytes
+ *
+ * The oldest dirty file first; each gets one portion in its turn and goes to the
+ * back.  The unfinished tail of a file that is being written stays until it is a
+ * whole WRITE, unless somebody waits for it, it is old, or there is nothing else
+ * to make room by.
+ */
+#include "daemon/writeback/flusher.h"
+#include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/sync.h"
+#include "daemon/writeback/throttle.h"
+#include "daemon/writeback/writepages.h"
+
+#define PORTION_MIN (4u << 20)
+
+static uint64_t
+portion(const struct wb_server *s)
+{
+	uint64_t half = s->bandwidth.bytes_per_sec / 2;
+
+	return half > PORTION_MIN ? half : PORTION_MIN;
+}
+
+static bool
+may_write(struct wb_file *f, uint64_t now)
+{
+	if (!TAILQ_EMPTY(&f->truncations) || f->forgotten)
+		return false;
+	if (f->not_before_usec > now) {
+		wb_due(f->server->wb, f->not_before_usec);
+		return false;
+	}
+	return true;
+}
+
+/* ---- sync ---- */
+
+static struct pass_result
+sync_pass(struct wb_file *f, uint64_t now)
+{
+	struct wb_server *s = f->server;
+	struct pass p = { .sync = true, .partial = true,
+			  .portion_bytes = portion(s),
+			  .class = WB_FOREGROUND };
+	bool only_close;
+	struct pass_result r = { 0, false };
+
+	if (!sync_target(f, &p.target_seq, &only_close))
+		return r;
+	r = writepages(f, &p, now);
+	if (r.bytes)
+		s->stats.flush_causes[only_close ? FLUSH_CLOSE
+						 : FLUSH_SYNC]++;
+	return r;
+}
+
+static void
+run_sync(struct wb_server *s, uint64_t now)
+{
+	struct congestion_stats *st = &s->stats.sync;
+	struct wb_file *f, *last = TAILQ_LAST(&s->sync_files, file_list);
+	struct pass_result r;
+
+	if (!last || !congestion_may_start(&s->congestion, true,
+					   s->bytes[EXTENT_WRITEBACK], now,
+					   st))
+		return;
+	/* Once round the files that are here now; a portion each. */
+	do {
+		f = TAILQ_FIRST(&s->sync_files);
+		if (may_write(f, now)) {
+			r = sync_pass(f, now);
+			if (r.more && congestion_full(&s->congestion, true,
+						      s->bytes
+						      [EXTENT_WRITEBACK])) {
+				congestion_wait(&s->congestion, true, now, st);
+				return;
+			}
+			if (r.more && r.bytes)
+				wb_poke(s->wb);
+		}
+		TAILQ_REMOVE(&s->sync_files, f, sync_link);
+		TAILQ_INSERT_TAIL(&s->sync_files, f, sync_link);
+	} while (f != last);
+}
+
+/* ---- async ---- */
+
+/* Since when the file's oldest DIRTY byte waits. */
+static uint64_t
+oldest_dirty_usec(struct wb_file *f)
+{
+	struct extent *e;
+
+	for (e = extent_oldest(&f->unwritten); e; e = extent_older_next(e))
+		if (e->state == EXTENT_DIRTY)
+			return e->dirtied_usec;
+	return UINT64_MAX;
+}
+
+/* Looks for files that are too old, when the first of them can be. */
+static struct wb_file *
+aged_file(struct wb_server *s, uint64_t now)
+{
+	uint64_t expire = s->wb->limits.dirty_expire_usec;
+	uint64_t next = UINT64_MAX, since;
+	struct wb_file *f, *oldest = NULL;
+	uint64_t oldest_usec = UINT64_MAX;
+
+	if (TAILQ_EMPTY(&s->dirty_files))
+		return NULL;
+	if (now < s->next_age_usec) {
+		wb_due(s->wb, s->next_age_usec);
+		return NULL;
+	}
+	TAILQ_FOREACH(f, &s->dirty_files, dirty_link) {
+		since = oldest_dirty_usec(f);
+		if (since == UINT64_MAX)
+			continue;
+		if (now - since >= expire) {
+			if (since < oldest_usec && may_write(f, now)) {
+				oldest = f;
+				oldest_usec = since;
+			}
+		} else if (since + expire < next) {
+			next = since + expire;
+		}
+	}
+	if (oldest)
+		return oldest;
+	s->next_age_usec = next < now + expire ? next : now + expire;
+	wb_due(s->wb, s->next_age_usec);
+	return NULL;
+}
+
+/* One async pass.  The bytes it queued; *congested: it has to wait. */
+static uint64_t
+async_pass(struct wb_file *f, enum flush_cause cause, bool partial,
+	   uint64_t now, bool *congested)
+{
+	struct wb_server *s = f->server;
+	struct pass p = { .partial = partial, .portion_bytes = portion(s),
+			  .class = cause == FLUSH_MEMORY ? WB_NORMAL
+							 : WB_BACKGROUND };
+	struct pass_result r = writepages(f, &p, now);
+
+	if (r.bytes)
+		s->stats.flush_causes[cause]++;
+	*congested = r.more && congestion_full(&s->congestion, false,
+					       s->bytes[EXTENT_WRITEBACK]);
+	if (f->on_dirty) {	/* to the back */
+		TAILQ_REMOVE(&s->dirty_files, f, dirty_link);
+		TAILQ_INSERT_TAIL(&s->dirty_files, f, dirty_link);
+	}
+	return r.bytes;
+}
+
+static bool
+cause_now(struct wb_server *s, enum flush_cause *cause)
+{
+	if (s->wb->draining)
+		*cause = FLUSH_SHUTDOWN;
+	else if (throttle_waiting(s->wb))
+		*cause = FLUSH_MEMORY;
+	else if (throttle_over_background(s->wb))
+		*cause = FLUSH_BACKGROUND;
+	else
+		return false;
+	return true;
+}
+
+/* Round the dirty files until the cause is gone or a round brought nothing. */
+static bool
+round_files(struct wb_server *s, bool partial, uint64_t now, bool *progress)
+{
+	struct wb_file *f, *last;
+	enum flush_cause cause;
+	bool congested;
+
+	*progress = false;
+	last = TAILQ_LAST(&s->dirty_files, file_list);
+	while ((f = TAILQ_FIRST(&s->dirty_files))) {
+		bool end = f == last;
+
+		if (!cause_now(s, &cause) || !s->free_ops.lh_first)
+			return false;
+		if (may_write(f, now)) {
+			if (async_pass(f, cause, partial ||
+				       cause == FLUSH_SHUTDOWN, now,
+				       &congested))
+				*progress = true;
+			if (congested) {
+				congestion_wait(&s->congestion, false, now,
+						&s->stats.async);
+				return false;
+			}
+		} else if (f->on_dirty) {
+			TAILQ_REMOVE(&s->dirty_files, f, dirty_link);
+			TAILQ_INSERT_TAIL(&s->dirty_files, f, dirty_link);
+		}
+		if (end)
+			return true;
+	}
+	return false;
+}
+
+static void
+run_aged(struct wb_server *s, uint64_t now)
+{
+	struct wb_file *f;
+	bool congested = false;
+
+	while (!congested && (f = aged_file(s, now)))
+		if (!async_pass(f, FLUSH_AGE, true, now, &congested))
+			break;
+	if (congested)
+		congestion_wait(&s->congestion, false, now, &s->stats.async);
+}
+
+static void
+run_async(struct wb_server *s, uint64_t now)
+{
+	bool progress;
+
+	if (TAILQ_EMPTY(&s->dirty_files) ||
+	    !congestion_may_start(&s->congestion, false,
+				  s->bytes[EXTENT_WRITEBACK], now,
+				  &s->stats.async))
+		return;
+	run_aged(s, now);
+	do {
+		if (!round_files(s, false, now, &progress))
+			return;
+	} while (progress);
+	/* Only tails are left; they go when nothing else makes room. */
+	if (throttle_waiting(s->wb) && !s->bytes[EXTENT_WRITEBACK])
+		(void)round_files(s, true, now, &progress);
+}
+
+void
+flusher_run(struct wb_server *s, uint64_t now)
+{
+	run_sync(s, now);
+	run_async(s, now);
+}

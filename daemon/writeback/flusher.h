@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * flusher.h - one per server: which file is written next, and why
+ */
+#ifndef NFSWB_FLUSHER_H
+#define NFSWB_FLUSHER_H
+
+#include <stdint.h>
+
+struct wb_server;
+
+/* Runs the passes that may run now: sync first, then one async at a time. */
+void flusher_run(struct wb_server *, uint64_t now);
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * pipeline.c - one turn of the clockwork
+ *
+ *	files that something happened to	held ones join, truncations go
+ *						on, waits end, COMMITs go out
+ *	writers who wait for room		throttle
+ *	per server				flusher: WRITEs go out
+ *	what is over				slabs, old CLEAN data
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "daemon/writeback/commit.h"
+#include "daemon/writeback/flusher.h"
+#include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/reclaim.h"
+#include "daemon/writeback/sync.h"
+#include "daemon/writeback/throttle.h"
+#include "daemon/writeback/truncate.h"
+
+struct wb *
+wb_new(const struct wb_limits *limits, const struct wb_hooks *hooks, void *arg,
+       uint64_t now)
+{
+	struct wb *wb = calloc(1, sizeof *wb);
+
+	if (!wb)
+		return NULL;
+	wb->limits = *limits;
+	wb->hooks = *hooks;
+	wb->hooks_arg = arg;
+	wb->now = now;
+	/* above all that an earlier instance gave (CLOCK_BOOTTIME, ns) */
+	wb->seq = now * 1000;
+	wb->deadline = UINT64_MAX;
+	LIST_INIT(&wb->servers);
+	LIST_INIT(&wb->slabs);
+	TAILQ_INIT(&wb->waiting);
+	TAILQ_INIT(&wb->kicked);
+	STAILQ_INIT(&wb->later);
+	return wb;
+}
+
+static void
+drop_all(struct wb_server *s)
+{
+	struct wb_file *f, *next;
+	struct extent *e, *n;
+
+	HASH_ITER(hh, s->files, f, next) {
+		file_ref(f);
+		f->when_closed = NULL;
+		for (e = extent_at(f, 0); e; e = n) {
+			n = extent_next(e);
+			extent_drop(e);
+		}
+		file_forget(f);
+		file_put(f);
+	}
+}
+
+void
+wb_free(struct wb *wb)
+{
+	struct wb_server *s;
+	struct slab *slab;
+	struct wb_later *l;
+
+	LIST_FOREACH(s, &wb->servers, link)
+		drop_all(s);
+	while ((slab = LIST_FIRST(&wb->slabs))) {
+		slab_release(slab, wb->now);
+		if (!slab_reap(slab))
+			break;
+	}
+	while ((s = LIST_FIRST(&wb->servers)))
+		wb_server_free(s);
+	while ((l = STAILQ_FIRST(&wb->later))) {
+		STAILQ_REMOVE_HEAD(&wb->later, link);
+		free(l);
+	}
+	free(wb);
+}
+
+void
+wb_poke(struct wb *wb)
+{
+	if (wb->hooks.poke)
+		wb->hooks.poke(wb->hooks_arg);
+}
+
+void
+wb_fail_later(struct wb *wb, wb_done_fn *done, void *arg, int err)
+{
+	struct wb_later *l = malloc(sizeof *l);
+
+	if (!l) {		/* nothing left to keep the promise with */
+		if (done)
+			done(arg, err);
+		return;
+	}
+	l->done = done;
+	l->arg = arg;
+	l->err = err;
+	STAILQ_INSERT_TAIL(&wb->later, l, link);
+	wb_poke(wb);
+}
+
+static void
+run_later(struct wb *wb)
+{
+	struct wb_later *l;
+
+	while ((l = STAILQ_FIRST(&wb->later))) {
+		STAILQ_REMOVE_HEAD(&wb->later, link);
+		if (l->done)
+			l->done(l->arg, l->err);
+		free(l);
+	}
+}
+
+static void
+closed_check(struct wb_file *f)
+{
+	void (*fn)(void *arg, struct wb_file *) = f->when_closed;
+
+	if (!fn || f->handle_nr || file_left_bytes(f))
+		return;
+	f->when_closed = NULL;
+	fn(f->when_closed_arg, f);
+}
+
+static void
+turn_file(struct wb_file *f, uint64_t now)
+{
+	file_ref(f);
+	extent_release_held(f, now);
+	if (!TAILQ_EMPTY(&f->late)) {	/* comes back when it has passed */
+		wb_due(f->server->wb, TAILQ_FIRST(&f->late)->until_usec);
+		f->server->wb->late_files = true;
+	}
+	truncate_check(f, now);
+	sync_check(f, now);
+	commit_check(f, false, now);
+	closed_check(f);
+	if (f->not_before_usec > now) {
+		wb_due(f->server->wb, f->not_before_usec);
+		f->server->wb->late_files = true;
+	}
+	file_put(f);
+}
+
+static void
+run_kicked(struct wb *wb, uint64_t now)
+{
+	struct wb_file *f, *last = TAILQ_LAST(&wb->kicked, file_list);
+	bool end;
+
+	while (last && (f = TAILQ_FIRST(&wb->kicked))) {
+		end = f == last;
+		TAILQ_REMOVE(&wb->kicked, f, kick_link);
+		f->on_kick = false;
+		turn_file(f, now);
+		if (end)
+			break;
+	}
+}
+
+/* Files that wait for a time, or whose COMMIT may pay now that room is
+   short. */
+static void
+kick_waiting(struct wb *wb, uint64_t now)
+{
+	struct wb_server *s;
+	struct wb_file *f, *next;
+	bool late = wb->late_files, room = throttle_waiting(wb);
+
+	if (!late && !room && !wb->draining)
+		return;
+	wb->late_files = false;
+	LIST_FOREACH(s, &wb->servers, link)
+		HASH_ITER(hh, s->files, f, next) {
+			if (!TAILQ_EMPTY(&f->late) ||
+			    f->not_before_usec > wb->last_turn)
+				file_kick(f);
+			if (f->nr[EXTENT_UNSTABLE] && !f->commit)
+				commit_check(f, false, now);
+		}
+}
+
+static void
+wake_starved(struct wb *wb)
+{
+	struct slab *s, *next;
+
+	if (!wb->slots_came_free)
+		return;
+	wb->slots_came_free = false;
+	LIST_FOREACH_SAFE(s, &wb->slabs, link, next)
+		if (s->starved)
+			slab_wake(s);
+}
+
+static void
+reap_slabs(struct wb *wb)
+{
+	struct slab *s, *next;
+
+	LIST_FOREACH_SAFE(s, &wb->slabs, link, next)
+		(void)slab_reap(s);
+}
+
+void
+wb_run(struct wb *wb, uint64_t now)
+{
+	struct wb_server *s;
+
+	wb->now = now;
+	wb->deadline = UINT64_MAX;
+	run_later(wb);
+	kick_waiting(wb, now);
+	run_kicked(wb, now);
+	throttle_run(wb, now);
+	LIST_FOREACH(s, &wb->servers, link)
+		flusher_run(s, now);
+	wake_starved(wb);
+	reap_slabs(wb);
+	reclaim_expire(wb, now);
+	wb->last_turn = now;
+}
+
+uint64_t
+wb_deadline(const struct wb *wb)
+{
+	return wb->deadline;
+}
+
+/* ---- everything at once ---- */
+
+struct all_wait {
+	unsigned left;
+	int err;
+	wb_done_fn *done;
+	void *arg;
+};
+
+static void
+one_done(void *arg, int err)
+{
+	struct all_wait *a = arg;
+
+	if (err && !a->err)
+		a->err = err;
+	if (--a->left)
+		return;
+	a->done(a->arg, a->err);
+	free(a);
+}
+
+int
+wb_sync(struct wb *wb, bool (*match)(void *arg, struct wb_file *),
+	void *match_arg, uint64_t now, wb_done_fn *done, void *arg)
+{
+	struct all_wait *a = calloc(1, sizeof *a);
+	struct wb_server *s;
+	struct wb_file *f, *next;
+
+	if (!a)
+		return -ENOMEM;
+	a->done = done;
+	a->arg = arg;
+	a->left = 1;
+	LIST_FOREACH(s, &wb->servers, link)
+		HASH_ITER(hh, s->files, f, next) {
+			if (!file_left_bytes(f) ||
+			    (match && !match(match_arg, f)))
+				continue;
+			a->left++;
+			if (sync_begin(f, SYNC_ALL, NULL, now, one_done,
+				       a) < 0) {
+				a->left--;
+				a->err = -ENOMEM;
+			}
+		}
+	wb_fail_later(wb, one_done, a, 0);
+	return 0;
+}
+
+void
+wb_drain(struct wb *wb, uint64_t now)
+{
+	struct wb_server *s;
+	struct wb_file *f, *next;
+
+	wb->now = now;
+	wb->draining = true;
+	LIST_FOREACH(s, &wb->servers, link)
+		HASH_ITER(hh, s->files, f, next)
+			file_kick(f);
+	wb_poke(wb);
+}
+
+uint64_t
+wb_left_bytes(const struct wb *wb)
+{
+	return wb->bytes[EXTENT_DIRTY] + wb->bytes[EXTENT_HELD] +
+	       wb->bytes[EXTENT_WRITEBACK] + wb->bytes[EXTENT_UNSTABLE] +
+	       wb->bytes[EXTENT_FAILED];
+}
+
+void
+wb_each_left(struct wb *wb, void (*fn)(void *arg, struct wb_file *,
+	     uint64_t offset, uint64_t length, int err), void *arg)
+{
+	struct wb_server *s;
+	struct wb_file *f, *next;
+	struct extent *e;
+
+	LIST_FOREACH(s, &wb->servers, link)
+		HASH_ITER(hh, s->files, f, next) {
+			for (e = extent_at(f, 0); e; e = extent_next(e))
+				if (e->state != EXTENT_CLEAN)
+					fn(arg, f, e->offset, e->length,
+					   e->err);
+			TAILQ_FOREACH(e, &f->held, link)
+				fn(arg, f, e->offset, e->length, e->err);
+		}
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* server.c - see server.h */
+#include <stdlib.h>
+
+#include "daemon/writeback/commit.h"
+#include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/wbt.h"
+#include "daemon/writeback/writepages.h"
+
+#define BANDWIDTH_FIRST (100u << 20)	/* bytes a second, until measured */
+#define WSIZE_MAX (1u << 20)
+
+struct wb_server *
+wb_server_new(struct wb *wb, const struct wb_server_params *params,
+	      const struct wb_calls *calls, void *calls_arg, uint64_t now)
+{
+	struct wb_server *s = calloc(1, sizeof *s);
+
+	wb->now = now;
+	if (!s)
+		return NULL;
+	s->wb = wb;
+	s->params = *params;
+	s->calls = calls;
+	s->calls_arg = calls_arg;
+	TAILQ_INIT(&s->dirty_files);
+	TAILQ_INIT(&s->sync_files);
+	LIST_INIT(&s->free_ops);
+	TAILQ_INIT(&s->free_commits);
+	congestion_init(&s->congestion, params->congestion_policy,
+			params->congestion_bytes, WSIZE_MAX);
+	bandwidth_init(&s->bandwidth, BANDWIDTH_FIRST);
+	s->name = strdup(params->name);
+	if (!s->name || writepages_init(s) < 0 || commit_init(s) < 0) {
+		writepages_free(s);
+		commit_free(s);
+		free(s->name);
+		free(s);
+		return NULL;
+	}
+	wbt_init(s);
+	LIST_INSERT_HEAD(&wb->servers, s, link);
+	return s;
+}
+
+void
+wb_server_free(struct wb_server *s)
+{
+	LIST_REMOVE(s, link);
+	writepages_free(s);
+	commit_free(s);
+	free(s->name);
+	free(s);
+}
+
+const char *
+wb_server_name(const struct wb_server *s)
+{
+	return s->name;
+}
+
+void *
+wb_server_calls_arg(const struct wb_server *s)
+{
+	return s->calls_arg;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* stats.c - fills in what is counted elsewhere and told here */
+#include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/throttle.h"
+
+const char *
+flush_cause_name(enum flush_cause c)
+{
+	switch (c) {
+	case FLUSH_BACKGROUND:
+		return "background";
+	case FLUSH_AGE:
+		return "age";
+	case FLUSH_SYNC:
+		return "sync";
+	case FLUSH_CLOSE:
+		return "close";
+	case FLUSH_MEMORY:
+		return "memory";
+	case FLUSH_SHUTDOWN:
+		return "shutdown";
+	case FLUSH_CAUSE_NR:
+		break;
+	}
+	return "?";
+}
+
+static void
+queue_stats(struct congestion_stats *st, const struct congestion_queue *q)
+{
+	st->limit = q->limit;
+	st->wake = q->wake;
+	st->congested = q->congested;
+	st->waiters = q->congested;
+}
+
+static uint64_t
+oldest_dirty(struct wb_server *s, uint64_t now)
+{
+	uint64_t oldest = now;
+	struct wb_file *f;
+	struct extent *e;
+
+	TAILQ_FOREACH(f, &s->dirty_files, dirty_link) {
+		e = extent_oldest(&f->unwritten);
+		if (e && e->dirtied_usec < oldest)
+			oldest = e->dirtied_usec;
+	}
+	return now - oldest;
+}
+
+const struct server_stats *
+wb_server_stats(struct wb_server *s, uint64_t now)
+{
+	struct server_stats *st = &s->stats;
+
+	st->write_bw = s->bandwidth.bytes_per_sec;
+	st->nfs_write_size = st->nfs_nr_writes
+		? s->write_bytes / st->nfs_nr_writes : 0;
+	st->nfs_commit_size = st->nfs_nr_commits
+		? s->commit_bytes / st->nfs_nr_commits : 0;
+	st->dirty_bytes = s->bytes[EXTENT_DIRTY] + s->bytes[EXTENT_HELD];
+	st->writeback_bytes = s->bytes[EXTENT_WRITEBACK];
+	st->unstable_bytes = s->bytes[EXTENT_UNSTABLE];
+	st->oldest_dirty_us = oldest_dirty(s, now);
+	queue_stats(&st->async, &s->congestion.async);
+	queue_stats(&st->sync, &s->congestion.sync);
+	return st;
+}
+
+const struct wb_stats *
+wb_stats(struct wb *wb, uint64_t now)
+{
+	struct wb_stats *st = &wb->stats;
+
+	(void)now;
+	st->throttle.dirtied = throttle_dirtied(wb);
+	st->throttle.background = wb->limits.dirty_background_bytes;
+	st->throttle.limit = wb->limits.dirty_bytes;
+	return st;
+}
