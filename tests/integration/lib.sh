@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+#
+# lib.sh - what every integration test starts with
+#
+#	. "$top_srcdir/tests/integration/lib.sh"
+#	need_ganesha
+#	server_start; nfswbd_start
+#	check "a sentence that is true" command...
+#	done_testing
+#
+# A test has a folder of its own ($tmp) and in it its own nfs-ganesha and its
+# own nfswbd.  When it ends, however it ends, they end too; where a check
+# failed the last lines of their logs are shown.  A test that can't run here
+# says why and counts as skipped.  Nothing waits for a time: what has to
+# happen is awaited, with a bound.
+
+set -u
+top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
+top_builddir=$(cd "${top_builddir:-.}" && pwd)
+# shellcheck source=tests/ganesha.sh
+. "$top_srcdir/tests/ganesha.sh"
+
+tests_run=0 tests_failed=0
+nfswbd_pid=
+children=
+
+# tap
+
+diag() {
+	sed 's/^/# /'
+}
+
+ok() {
+	tests_run=$((tests_run + 1))
+	echo "ok $tests_run - $1"
+}
+
+not_ok() {
+	tests_run=$((tests_run + 1))
+	tests_failed=$((tests_failed + 1))
+	echo "not ok $tests_run - $1"
+}
+
+# check SENTENCE COMMAND...: the sentence is true where the command succeeds.
+check() {
+	local sentence=$1 output
+	shift
+	if output=$("$@" 2>&1); then
+		ok "$sentence"
+	else
+		not_ok "$sentence"
+		printf '%s\n' "failed: $*" "$output" | diag
+	fi
+}
+
+# check_is SENTENCE ACTUAL OPERATOR EXPECTED: as test(1).
+check_is() {
+	if test "$2" "$3" "$4" 2>/dev/null; then
+		ok "$1"
+	else
+		not_ok "$1"
+		echo "# got: $2 (wanted: $3 $4)"
+	fi
+}
+
+skip() {
+	tests_run=$((tests_run + 1))
+	echo "ok $tests_run - $1 # SKIP $2"
+}
+
+skip_all() {
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+
+bail() {
+	echo "Bail out! $1"
+	tests_failed=$((tests_failed + 1))
+	exit 1
+}
+
+done_testing() {
+	echo "1..$tests_run"
+	[ "$tests_failed" = 0 ]
+	exit
+}
+
+# folder, end
+
+make_tmp() {
+	tmp=$(mktemp -d "${TMPDIR:-/tmp}/nfswb-test.XXXXXX") ||
+		bail "no temporary folder"
+	chmod 755 "$tmp"
+	trap cleanup EXIT
+	trap 'exit 1' HUP INT TERM
+}
+
+show_log() {
+	[ -s "$1" ] || return 0
+	echo "# last lines of ${1##*/}:"
+	tail -n 15 "$1" | diag
+}
+
+cleanup() {
+	local pid log
+	trap - EXIT
+	if [ "$tests_failed" != 0 ]; then
+		for log in "$tmp"/*.err "$tmp"/ganesha*.log; do
+			show_log "$log"
+		done
+	fi
+	for pid in $children $nfswbd_pid $ganesha_pid; do
+		process_kill "$pid" KILL 5
+	done
+	if [ -n "${KEEP:-}" ]; then
+		echo "# kept: $tmp"
+	else
+		rm -rf "$tmp"
+	fi
+}
+
+# await SECONDS COMMAND...: until it succeeds.
+await() {
+	local tries=$(($1 * 50))
+	shift
+	until "$@" > /dev/null 2>&1; do
+		[ $((tries -= 1)) -gt 0 ] || return 1
+		sleep 0.02
+	done
+}
+
+# the server
+
+need_ganesha() {
+	local missing
+	missing=$(ganesha_missing)
+	[ -z "$missing" ] || skip_all "$missing"
+}
+
+need() {
+	local program
+	for program; do
+		PATH=$PATH:/usr/sbin:/sbin command -v "$program" > /dev/null ||
+			skip_all "$program is not installed"
+	done
+}
+
+# Sets base, the URL of the exported folder up to its "?", and url FILE.
+server_start() {
+	ganesha_stub=${ganesha_stub-$top_builddir/tests/.libs/rpcb_stub.so}
+	ganesha_prepare "$tmp"
+	ganesha_start "$@" || bail "nfs-ganesha does not start here"
+	[ -z "$ganesha_pid" ] || server_check_export
+}
+
+# Some filesystems can't be exported (a container's overlay): that is a skip.
+server_check_export() {
+	grep -q 'No export entries found\|can not be exported' "$ganesha_log" &&
+		skip_all "$tmp is on a filesystem that can't be exported"
+	return 0
+}
+
+url() {
+	local host=$ganesha_address
+	case $host in *:*) host="[$host]" ;; esac
+	echo "nfs://$host$ganesha_export/$1?$ganesha_ports"
+}
+
+# the daemon and its command
+
+nfswb() {
+	LD_LIBRARY_PATH=$top_builddir/.libs "$top_builddir/.libs/nfswb" "$@"
+}
+
+# nfswbd_config LINE...: [nfswbd] of the next start.
+nfswbd_config() {
+	printf '%s\n' '[nfswbd]' 'allow_urls = yes' "$@" > "$tmp/nfswb.conf"
+}
+
+nfswbd_launch() {
+	[ -e "$tmp/nfswb.conf" ] || nfswbd_config
+	export NFSWB_SOCKET=$tmp/nfswbd.sock
+	setpriv --pdeathsig KILL "$top_builddir/nfswbd" \
+		-c "$tmp/nfswb.conf" -s "$NFSWB_SOCKET" \
+		2>> "$tmp/nfswbd.err" < /dev/null &
+	nfswbd_pid=$!
+}
+
+nfswbd_answers() {
+	process_runs "$nfswbd_pid" || return 0
+	nfswb stat --json
+}
+
+nfswbd_start() {
+	nfswbd_launch
+	await 10 nfswbd_answers || bail "nfswbd does not answer"
+	process_runs "$nfswbd_pid" || bail "nfswbd ended"
+}
+
+nfswbd_kill() {
+	process_kill "$nfswbd_pid" KILL 5
+	nfswbd_pid=
+}
+
+# stat_of EXPRESSION: of the statistics (s) and the first server in it (v).
+stat_of() {
+	nfswb stat --json | python3 -c '
+import json, sys
+s = json.load(sys.stdin)
+v = s["servers"][0] if s["servers"] else {}
+print(eval(sys.argv[1]))' "$1"
+}
+
+# await_sent BYTES PID: until so many bytes of WRITEs have left for the server
+# while the process runs.
+await_sent() {
+	python3 - "$1" "$2" "$top_builddir" <<-'EOF'
+	import json, os, subprocess, sys, time
+	want, pid, build = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+	os.environ["LD_LIBRARY_PATH"] = build + "/.libs"
+	end = time.monotonic() + 120
+	while time.monotonic() < end:
+	    if open("/proc/%s/stat" % pid).read().split(")")[1].split()[0] in "ZX":
+	        sys.exit("it ended before")
+	    out = subprocess.run([build + "/.libs/nfswb", "stat", "--json"],
+	                         stdout=subprocess.PIPE).stdout
+	    servers = json.loads(out or b"{}").get("servers") or [{}]
+	    sent = servers[0].get("ops", {}).get("WRITE", {}).get("bytes_sent", 0)
+	    if sent >= want:
+	        sys.exit(0)
+	sys.exit("not within 120 seconds")
+	EOF
+}
+
+pattern() {
+	"$top_builddir/tests/pattern" "$@"
+}
+
+# The program do.c; client NAME starts one, tell NAME COMMAND... gives it a
+# line and prints the answer.
+
+do_program() {
+	LD_LIBRARY_PATH=$top_builddir/.libs
+	export LD_LIBRARY_PATH
+	exec "$@" "$(do_path)"
+}
+
+do_path() {
+	if [ -x "$top_builddir/tests/integration/.libs/do" ]; then
+		echo "$top_builddir/tests/integration/.libs/do"
+	else
+		echo "$top_builddir/tests/integration/do"
+	fi
+}
+
+client() {
+	local name=$1
+	shift
+	mkfifo "$tmp/$name.in" "$tmp/$name.out"
+	do_program setpriv --pdeathsig KILL "$@" \
+		< "$tmp/$name.in" > "$tmp/$name.out" &
+	children="$children $!"
+	exec {fd_in}> "$tmp/$name.in" {fd_out}< "$tmp/$name.out"
+	eval "in_$name=$fd_in out_$name=$fd_out pid_$name=$!"
+}
+
+tell() {
+	local name=$1 answer to="in_$1" from="out_$1"
+	shift
+	echo "$*" >&"${!to}" || return 1
+	read -r -t 120 answer <&"${!from}" || return 1
+	echo "$answer"
+	[ "${answer%% *}" = ok ]
+}
+
+hang_up() {
+	local to="in_$1" from="out_$1" pid="pid_$1" fd
+	fd=${!to}
+	exec {fd}>&-
+	wait "${!pid}"
+	fd=${!from}
+	exec {fd}<&-
+}
+
+make_tmp
