@@ -4,7 +4,7 @@
  *
  * A call waits in one of three classes until the slot table has room, is sent
  * by sendmsg straight from where the payload lies, and is answered, resent or
- * given up as rpc/'s parts decide (connection.c, calls.c, retry.c, slots.c, timing.c).
+ * given up as rpc/'s parts decide (see parts.h).
  * The client never blocks; done is always called from the loop, never from
  * inside the call that queued it, exactly once.
  *

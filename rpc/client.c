@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * client.c - calls in, calls out: the client's public face
+ *
+ *	rpc_client_call -> slots -> send queue -> socket -> in flight -> done
+ *
+ * Nothing is sent from inside a call: that asks the loop for the pump, which
+ * gives slots, sends what the socket takes, and calls done for what failed.  So
+ * calls that are queued together leave together, in one sendmsg.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "rpc/nfs3.h"
+#include "rpc/parts.h"
+
+#define POOL_SPARE 64		/* calls set aside beyond one for each slot */
+#define SENDS_MAX 16		/* at one go, then it is others' turn */
+
+static void
+take_slots(struct rpc_client *c)
+{
+	uint64_t now = loop_now(c->loop);
+	struct rpc_call *call;
+
+	while ((call = slots_take(&c->slots))) {
+		if (TAILQ_EMPTY(&c->send.calls))
+			c->tx_usec = now;
+		call->slot_usec = now;
+		call_assign_xid(&c->table, call);
+		send_add(&c->send, call);
+	}
+}
+
+static void
+book(struct rpc_client *c, uint64_t bytes)
+{
+	uint64_t now = loop_now(c->loop);
+	struct rpc_call *call;
+
+	c->tx_usec = now;
+	while (bytes) {
+		call = send_book(&c->send, &bytes, now, c->ops);
+		if (!call)
+			continue;
+		call->state = CALL_IN_FLIGHT;
+		TAILQ_INSERT_TAIL(&c->in_flight, call, link);
+		if (call->early)
+			answer_later(c, call, 0);
+	}
+}
+
+/* The first call's payload can't be read.  What of it is already out can't be
+   finished, so the connection must go. */
+static void
+fail_faulty(struct rpc_client *c)
+{
+	struct rpc_call *call = TAILQ_FIRST(&c->send.calls);
+	bool half = call->sent;
+
+	c->send.alone = false;
+	answer_later(c, call, -EFAULT);
+	if (half)
+		connection_reset(&c->connection,
+				 "the data of a half sent call can't be read");
+}
+
+/* One sendmsg; false: no more now. */
+static bool
+send_once(struct rpc_client *c)
+{
+	ssize_t n = send_some(&c->send, c->connection.fd);
+
+	if (n >= 0) {
+		book(c, (uint64_t)n);
+		return true;
+	}
+	if (n == -EAGAIN)
+		return false;
+	if (n == -EFAULT)
+		fail_faulty(c);
+	else
+		connection_reset(&c->connection, strerror((int)-n));
+	return c->connection.state == RPC_UP;
+}
+
+static void
+send_what_goes(struct rpc_client *c)
+{
+	int i;
+
+	if (c->connection.state != RPC_UP)
+		return;
+	take_slots(c);
+	for (i = 0; i < SENDS_MAX && !TAILQ_EMPTY(&c->send.calls); i++)
+		if (!send_once(c))
+			break;
+	connection_want_write(&c->connection, !TAILQ_EMPTY(&c->send.calls));
+}
+
+static void
+destroy(struct rpc_client *c)
+{
+	connection_free(&c->connection);
+	loop_timer_free(c->loop, c->timer);
+	loop_deferred_free(c->loop, c->pump);
+	call_table_free(&c->table);
+	free(c);
+}
+
+static void
+pump(void *arg)
+{
+	struct rpc_client *c = arg;
+
+	if (c->freed) {
+		destroy(c);
+		return;
+	}
+	c->depth++;
+	answer_ready(c);
+	if (!c->freed)
+		connection_want(&c->connection, c->outstanding > 0);
+	send_what_goes(c);
+	c->depth--;
+}
+
+static void
+on_ready(void *arg)
+{
+	retry_connected(arg);
+}
+
+static void
+on_lost(void *arg, const char *why)
+{
+	(void)why;
+	retry_lost(arg);
+}
+
+static void
+on_writable(void *arg)
+{
+	send_what_goes(arg);
+}
+
+static int
+on_record(void *arg, const void *data, size_t len)
+{
+	struct rpc_client *c = arg;
+	int err;
+
+	c->depth++;
+	err = answer_record(c, data, len);
+	c->depth--;
+	return err;
+}
+
+static const struct connection_events connection_events = {
+	.ready = on_ready,
+	.writable = on_writable,
+	.record = on_record,
+	.lost = on_lost,
+};
+
+static void
+on_timer(void *arg)
+{
+	retry_on_timer(arg);
+}
+
+/* The kernel's random numbers, or seed's. */
+static uint64_t
+first_random(uint64_t seed)
+{
+	if (!seed && getrandom(&seed, sizeof seed, GRND_NONBLOCK) !=
+		     sizeof seed)
+		seed = (uint64_t)getpid() << 32 ^ (uintptr_t)&seed;
+	return seed;
+}
+
+struct rpc_client *
+rpc_client_new(struct loop *loop, const struct rpc_params *p)
+{
+	struct rpc_client *c = calloc(1, sizeof *c);
+	unsigned slot_nr = p->slot_nr ? p->slot_nr : 1;
+	unsigned retrans = p->retrans ? p->retrans : 1;
+
+	if (!c)
+		return NULL;
+	c->loop = loop;
+	c->prog = p->prog;
+	c->vers = p->vers;
+	c->soft = p->soft;
+	c->timeo_usec = (p->timeo_ds ? p->timeo_ds : 1) * UINT64_C(100000);
+	c->major_usec = c->timeo_usec * retrans;
+	if (gethostname(c->machine, sizeof c->machine - 1) < 0)
+		strcpy(c->machine, "nfswb");
+	slots_init(&c->slots, slot_nr);
+	send_init(&c->send);
+	TAILQ_INIT(&c->in_flight);
+	TAILQ_INIT(&c->ready);
+	if (connection_init(&c->connection, loop, p, first_random(p->seed),
+			    &connection_events, c) < 0) {
+		free(c);
+		return NULL;
+	}
+	c->timer = loop_timer(loop, on_timer, c);
+	c->pump = loop_deferred(loop, pump, c);
+	if (call_table_init(&c->table, 2 * slot_nr + POOL_SPARE,
+			    (uint32_t)connection_random(&c->connection)) < 0 ||
+	    !c->timer || !c->pump) {
+		destroy(c);
+		return NULL;
+	}
+	return c;
+}
+
+static void
+cancel_list(struct rpc_client *c, struct call_list *list)
+{
+	struct rpc_call *call;
+
+	while ((call = TAILQ_FIRST(list)))
+		answer_later(c, call, -ECANCELED);
+}
+
+void
+rpc_client_free(struct rpc_client *c)
+{
+	struct rpc_call *call;
+	int i;
+
+	if (!c || c->freed)
+		return;
+	c->freed = true;
+	connection_close(&c->connection);
+	loop_timer_clear(c->loop, c->timer);
+	TAILQ_FOREACH(call, &c->ready, link)
+		call->err = -ECANCELED;
+	cancel_list(c, &c->in_flight);
+	cancel_list(c, &c->send.calls);
+	for (i = 0; i < 2 * RPC_CLASS_NR; i++)
+		cancel_list(c, &c->slots.waiting[i / 2][i % 2]);
+	answer_ready(c);
+	/* From one of our own callbacks: the memory goes when that is over. */
+	if (c->depth)
+		loop_defer(c->loop, c->pump);
+	else
+		destroy(c);
+}
+
+static int
+encode(struct rpc_client *c, struct rpc_call *call,
+       const struct rpc_request *r)
+{
+	struct rpc_call_header h = {
+		.prog = c->prog,
+		.vers = c->vers,
+		.proc = r->proc,
+		.cred = r->cred,
+		.machine = c->machine,
+	};
+	ssize_t len;
+	size_t room;
+
+	len = rpc_encode_call(call->header, sizeof call->header_room, &h,
+			      r->encode, r->args, r->payload_bytes);
+	if (len == -ENOSPC) {
+		room = rpc_call_room(r->encode, r->args);
+		call->header = malloc(room);
+		if (!call->header)
+			return -ENOMEM;
+		len = rpc_encode_call(call->header, room, &h, r->encode,
+				      r->args, r->payload_bytes);
+	}
+	if (len < 0)
+		return -EINVAL;
+	call->header_len = (size_t)len;
+	return 0;
+}
+
+static void
+check_request(const struct rpc_request *r)
+{
+	uint64_t bytes = 0;
+	int i;
+
+	for (i = 0; i < r->iov_nr; i++)
+		bytes += r->iov[i].iov_len;
+	assert(bytes == r->payload_bytes);
+	assert(r->proc < RPC_PROC_MAX);
+	assert(r->res_bytes <= RPC_RESULT_ROOM);
+	assert(r->class < RPC_CLASS_NR);
+}
+
+/* Memory is freed by these, so they must not fail for memory. */
+static bool
+is_essential(const struct rpc_client *c, uint32_t proc)
+{
+	return rpc_is_nfs(c) && (proc == NFSPROC3_WRITE ||
+				 proc == NFSPROC3_COMMIT);
+}
+
+int
+rpc_client_call(struct rpc_client *c, const struct rpc_request *r,
+		struct rpc_call **out)
+{
+	struct rpc_call *call;
+	int err;
+
+	check_request(r);
+	if (c->freed)
+		return -ECANCELED;
+	call = call_new(&c->table, is_essential(c, r->proc));
+	if (!call)
+		return -ENOMEM;
+	err = encode(c, call, r);
+	if (err) {
+		call_free(&c->table, call);
+		return err;
+	}
+	call->client = c;
+	call->class = r->class;
+	call->urgent = rpc_is_nfs(c) && r->proc == NFSPROC3_COMMIT;
+	call->proc = r->proc;
+	call->iov = r->iov;
+	call->iov_nr = r->iov_nr;
+	call->payload_bytes = r->payload_bytes;
+	call->total = call->header_len + r->payload_bytes +
+		      rpc_pad(r->payload_bytes);
+	call->cred = r->cred ? cred_ref(r->cred) : NULL;
+	call->decode = r->decode;
+	call->res_bytes = r->res_bytes;
+	call->done = r->done;
+	call->arg = r->arg;
+	call->timing.queued = loop_now(c->loop);
+	slots_add(&c->slots, call);
+	c->outstanding++;
+	retry_arm(c);
+	loop_defer(c->loop, c->pump);
+	if (out)
+		*out = call;
+	return 0;
+}
+
+void
+rpc_call_raise(struct rpc_call *call, enum rpc_class class)
+{
+	struct rpc_client *c = call->client;
+
+	if (class > call->class || (class == call->class && call->urgent))
+		return;
+	if (call->state == CALL_WAITING) {
+		slots_raise(&c->slots, call, class);
+		loop_defer(c->loop, c->pump);
+	} else if (call->state == CALL_SENDING && !call->sent) {
+		send_remove(&c->send, call);
+		slots_raise(&c->slots, call, class);
+		send_add(&c->send, call);
+	}
+}
+
+void
+rpc_client_set_background_depth(struct rpc_client *c, unsigned depth)
+{
+	c->slots.background_depth = depth ? depth : 1;
+	loop_defer(c->loop, c->pump);
+}
+
+enum rpc_state
+rpc_client_state(const struct rpc_client *c)
+{
+	return c->connection.state;
+}
+
+const char *
+rpc_state_name(enum rpc_state state)
+{
+	switch (state) {
+	case RPC_UP:
+		return "up";
+	case RPC_CONNECTING:
+		return "connecting";
+	case RPC_DOWN:
+		return "down";
+	}
+	return "?";
+}
+
+const struct rpc_op_stats *
+rpc_client_op_stats(const struct rpc_client *c, uint32_t proc)
+{
+	return &c->ops[proc < RPC_PROC_MAX ? proc : 0];
+}
+
+unsigned
+rpc_client_outstanding(const struct rpc_client *c)
+{
+	return c->outstanding;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * connection.h - one TCP connection to one server, made again when it is lost
+ *
+ *	ready    it is up: everything that is out has to be sent (again)
+ *	writable there is room in the socket (asked for by connection_want_write)
+ *	record   a whole record came; data is good during the call
+ *	lost     it was up and is no more; why in words
+ *
+ * All come from the loop.  connection_want makes it when there is none; while it
+ * is wanted it is made again and again, with growing pauses.  Any of these may
+ * call connection_reset or connection_close.
+ */
+#ifndef NFSWB_RPC_CONNECTION_H
+#define NFSWB_RPC_CONNECTION_H
+
+#include "common/record.h"
+#include "rpc/client.h"
+
+struct connection_events {
+	void (*ready)(void *arg);
+	void (*writable)(void *arg);
+	int (*record)(void *arg, const void *data, size_t len);	/* -errno:
+						   garbage, reset */
+	void (*lost)(void *arg, const char *why);
+};
+
+#define CONNECTION_BUFFER 65536	/* a recv of small replies */
+
+struct connection {
+	struct loop *loop;
+	const struct connection_events *events;
+	void *arg;
+
+	/* what it is made with */
+	char *name;
+	struct sockaddr_storage addr;
+	socklen_t addr_len;
+	enum rpc_resvport resvport;
+	unsigned timeo_sec;		/* of keepalive */
+	uint64_t connect_usec;		/* an attempt may take so long */
+	int (*connect_hook)(void *arg);
+	void *connect_arg;
+
+	/* how it stands */
+	enum rpc_state state;
+	bool wanted, waiting;		/* waiting: between two attempts */
+	int fd;
+	unsigned watched;
+	unsigned port;			/* ours, to be used again; 0: any */
+	unsigned failure_nr;		/* since the server last said something */
+	bool said;			/* the administrator knows it is down */
+	uint64_t random;
+	uint64_t rx_usec;		/* the last byte came (or it came up) */
+	struct loop_watch *watch;
+	struct loop_timer *timer;
+	struct record_reader reader;
+	unsigned char buffer[CONNECTION_BUFFER];
+};
+
+/* 0 or -ENOMEM. */
+int connection_init(struct connection *, struct loop *,
+		    const struct rpc_params *, uint64_t random,
+		    const struct connection_events *, void *arg);
+void connection_close(struct connection *);	/* at once, without lost */
+void connection_free(struct connection *);	/* after connection_close */
+
+void connection_want(struct connection *, bool wanted);
+void connection_want_write(struct connection *, bool);
+/* Gives the connection up: lost, then as wanted. */
+void connection_reset(struct connection *, const char *why);
+
+/* A pseudo-random number: first xid, jitter. */
+uint64_t connection_random(struct connection *);
+
+#endif
