@@ -9,6 +9,7 @@
 #ifndef NFSWB_MOUNT_H
 #define NFSWB_MOUNT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/cred.h"
@@ -32,12 +33,13 @@ typedef void mount_done_fn(void *arg, int err, const char *text,
 
 /*
  * Mounts the longest export of the server that is a prefix of path (by its
- * EXPORT list), else path's parent folder.  address: a literal, IPv4 or IPv6
- * without brackets; nfsport, mountport 0: ask the portmapper.
+ * EXPORT list), else path's parent folder, or, where folder says that path is
+ * one to be mounted, path.  address: a literal, IPv4 or IPv6 without brackets;
+ * nfsport, mountport 0: ask the portmapper.
  */
 void mount_open(struct mounter *, const char *address, unsigned nfsport,
-		unsigned mountport, const char *path, mount_done_fn *,
-		void *arg);
+		unsigned mountport, const char *path, bool folder,
+		mount_done_fn *, void *arg);
 
 struct mount_name {
 	uint64_t fileid, cookie;

@@ -33,6 +33,7 @@ struct mounting {
 	void *arg;
 	char **exports;
 	unsigned export_nr;
+	bool folder;			/* path itself is to be mounted */
 	bool listed;			/* candidate is of the EXPORT list */
 	bool last;			/* … or the last one to try */
 	char *candidate;		/* what MNT is asked for */
@@ -167,7 +168,7 @@ candidate_first(struct mounting *mo)
 
 	mo->listed = export;
 	mo->candidate = strdup(export ? export : mo->path);
-	if (mo->candidate && !export)
+	if (mo->candidate && !export && !mo->folder)
 		path_to_parent(mo->candidate);
 	return mo->candidate;
 }
@@ -182,10 +183,12 @@ candidate_next(struct mounting *mo)
 		path_to_parent(mo->candidate);
 		return true;
 	}
+	if (mo->folder || !strcmp(mo->path, "/"))
+		return false;
 	free(mo->candidate);
 	mo->candidate = strdup(mo->path);
 	mo->last = true;
-	return mo->candidate && strcmp(mo->path, "/");
+	return mo->candidate;
 }
 
 static void
@@ -374,7 +377,8 @@ mounting_begin(struct mounting *mo, const char *address, const char *path)
 
 void
 mount_open(struct mounter *m, const char *address, unsigned nfsport,
-	   unsigned mountport, const char *path, mount_done_fn *done, void *arg)
+	   unsigned mountport, const char *path, bool folder,
+	   mount_done_fn *done, void *arg)
 {
 	struct mounting *mo = calloc(1, sizeof *mo);
 
@@ -386,6 +390,7 @@ mount_open(struct mounter *m, const char *address, unsigned nfsport,
 	LIST_INSERT_HEAD(&m->mountings, mo, entry);
 	mo->nfsport = nfsport;
 	mo->mountport = mountport;
+	mo->folder = folder;
 	mo->done = done;
 	mo->arg = arg;
 	if (!mounting_begin(mo, address, path)) {

@@ -32,7 +32,8 @@ struct wb_file_params {
    reference.  NULL: no memory. */
 struct wb_file *file_get(struct wb_server *, const struct fh *,
 			 const struct wb_file_params *, const char *name);
-/* Finds it only; NULL: nobody has it open and nothing of it is here. */
+/* Finds it only, and gives no reference; NULL: nobody has it open and nothing
+   of it is here. */
 struct wb_file *file_find(struct wb_server *, const struct fh *);
 struct wb_file *file_ref(struct wb_file *);
 void file_put(struct wb_file *);
