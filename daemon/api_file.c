@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * api_file.c - what messages mean that are about an open file
+ *
+ * The rings of all who have the file open were drained before any of these is
+ * called.  Whatever is asked for answers later, perhaps when the session is
+ * gone: a request keeps what it needs.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/request.h"
+#include "daemon/session_impl.h"
+
+/* What a handle keeps of the flags of its open. */
+#define KEPT_OFLAGS (O_ACCMODE | O_APPEND | O_SYNC | O_DSYNC)
+
+static bool
+may_write(const struct session_file *sf)
+{
+	return (handle_oflags(sf->handle) & O_ACCMODE) != O_RDONLY;
+}
+
+static void
+ended(void *arg, int err)
+{
+	request_end(arg, err);
+}
+
+/* --- open --- */
+
+/* createverf3: the same when the same call is asked again of the next
+   instance, another for every other call. */
+static uint64_t
+verifier(const struct request *r)
+{
+	const unsigned char *secret = r->session->record->secret;
+	uint64_t h = 0xcbf29ce484222325u ^ r->call.id;
+	int i;
+
+	for (i = 0; i < RUNTIME_SECRET; i++)
+		h = (h ^ secret[i]) * 0x100000001b3u;
+	return h ^ h >> 32;
+}
+
+static void
+open_reply(struct request *r)
+{
+	nfswb_open_res *o;
+	nfswb_res res;
+
+	memset(&res, 0, sizeof res);
+	o = &res.nfswb_res_u.open;
+	o->file = r->sf->number;
+	memcpy(o->token, r->sf->record->token, sizeof o->token);
+	o->attr = r->attr;
+	o->attr.size = file_size(r->file);
+	request_reply(r, &res);
+}
+
+/* Written down before the client hears of it. */
+static int
+record(struct request *r, struct session_file *sf, int oflags)
+{
+	struct session *s = r->session;
+	struct sessions *o = s->owner;
+	char *description = ns_describe(o->env.ns, sf->file);
+	int err = -ENOMEM;
+
+	if (description)
+		err = runtime_opened(o->runtime, s->record, sf->number, oflags,
+				     description, &sf->record);
+	free(description);
+	return err;
+}
+
+static void
+opened(void *arg, int err, const char *text, const struct ns_answer *a)
+{
+	struct request *r = arg;
+	struct session *s = r->session;
+	int oflags = r->call.args.nfswb_args_u.open.oflags & KEPT_OFLAGS;
+	struct session_file *sf;
+
+	if (!err && session_is_gone(s))
+		err = -ECANCELED;
+	if (err) {
+		request_fail(r, err, text);
+		return;
+	}
+	sf = session_file_new(s, UINT32_MAX, a->file, oflags, &err);
+	if (!sf) {
+		request_fail(r, err, NULL);
+		return;
+	}
+	err = record(r, sf, oflags);
+	if (err) {
+		handle_close(session_file_shut(sf), session_now(s), NULL,
+			     NULL);
+		session_file_free(sf);
+		request_fail(r, err, NULL);
+		return;
+	}
+	r->sf = sf;
+	r->file = file_ref(a->file);
+	r->attr = a->attr;
+	request_park(r, open_reply);
+}
+
+void
+api_open(struct request *r)
+{
+	const nfswb_open_args *a = &r->call.args.nfswb_args_u.open;
+	struct session *s = r->session;
+	int err = session_may_open(s);
+
+	if (!err && s->file_nr >= NFSWB_FILES_MAX)
+		err = -EMFILE;
+	if (!err && (a->oflags & O_ACCMODE) == O_ACCMODE)
+		err = -EINVAL;
+	if (err)
+		request_fail(r, err, NULL);
+	else
+		ns_open(s->owner->env.ns, a->target, s->peer.cred, a->oflags,
+			a->mode & 07777, verifier(r), opened, r);
+}
+
+/* --- close, fsync, truncate, reserve, fstat --- */
+
+/* Answered first, struck after: killed in between, the next instance closes
+   once more what was closed; the other way round it could not know it. */
+static void
+closed(void *arg, int err)
+{
+	struct request *r = arg;
+	struct session *s = session_ref(r->session);
+	struct session_file *sf = r->sf;
+
+	request_end(r, err);
+	session_file_free(sf);
+	session_put(s);
+}
+
+void
+api_close(struct request *r)
+{
+	if (!r->sf)	/* asked again: it was closed, the answer was lost */
+		request_end(r, r->call.flags & NFSWB_AGAIN ? 0 : -EBADF);
+	else
+		handle_close(session_file_shut(r->sf),
+			     session_now(r->session), closed, r);
+}
+
+void
+api_fsync(struct request *r)
+{
+	if (!r->sf)
+		request_end(r, -EBADF);
+	else
+		handle_fsync(r->sf->handle, session_now(r->session), ended, r);
+}
+
+void
+api_truncate(struct request *r)
+{
+	uint64_t size = r->call.args.nfswb_args_u.truncate.length;
+
+	if (!r->sf)
+		request_end(r, -EBADF);
+	else if (!may_write(r->sf) || size > INT64_MAX)
+		request_end(r, -EINVAL);
+	else
+		handle_truncate(r->sf->handle, size, session_now(r->session),
+				ended, r);
+}
+
+void
+api_reserve(struct request *r)
+{
+	uint64_t length = r->call.args.nfswb_args_u.reserve.length;
+	int64_t start;
+	nfswb_res res;
+
+	if (!r->sf || !may_write(r->sf)) {
+		request_end(r, -EBADF);
+		return;
+	}
+	start = handle_reserve(r->sf->handle, length);
+	if (start < 0) {
+		request_end(r, (int)start);
+		return;
+	}
+	memset(&res, 0, sizeof res);
+	res.nfswb_res_u.reserved = (uint64_t)start;
+	request_reply(r, &res);
+}
+
+static void
+attributes(void *arg, int err, const char *text, const struct ns_answer *a)
+{
+	struct request *r = arg;
+	nfswb_res res;
+
+	if (err) {
+		request_fail(r, err, text);
+		return;
+	}
+	memset(&res, 0, sizeof res);
+	res.nfswb_res_u.fstat = a->attr;
+	res.nfswb_res_u.fstat.size = file_size(r->file);
+	request_reply(r, &res);
+}
+
+void
+api_fstat(struct request *r)
+{
+	struct session *s = r->session;
+
+	if (!r->sf)
+		request_end(r, -EBADF);
+	else
+		ns_getattr(s->owner->env.ns, r->file, s->peer.cred, attributes,
+			   r);
+}
+
+/* --- read --- */
+
+/* One reply is made at a time; XDR copies it out. */
+static unsigned char read_buf[NFSWB_DATA_MAX];
+
+static void
+read_end(struct request *r, int err, const char *text, uint32_t length)
+{
+	nfswb_res res;
+
+	r->session->read_bytes -= r->length;
+	if (err) {
+		request_fail(r, err, text);
+		return;
+	}
+	memset(&res, 0, sizeof res);
+	res.nfswb_res_u.read.data.data_val = (char *)read_buf;
+	res.nfswb_res_u.read.data.data_len = length;
+	res.nfswb_res_u.read.eof = r->offset + length >= file_size(r->file);
+	request_reply(r, &res);
+}
+
+/* How much of the range lies before the end of file, as its users see it. */
+static uint32_t
+within_file(const struct request *r)
+{
+	uint64_t size = file_size(r->file);
+
+	if (r->offset >= size)
+		return 0;
+	return size - r->offset < r->length ? (uint32_t)(size - r->offset) :
+					      r->length;
+}
+
+/* The server's file may end earlier: what is written behind this range only
+   is not there yet, and between lie zeros. */
+static void
+came(void *arg, int err, const char *text, const struct ns_answer *a)
+{
+	struct request *r = arg;
+	uint32_t want, got;
+
+	if (err) {
+		read_end(r, err, text, 0);
+		return;
+	}
+	want = within_file(r);
+	got = a->length < r->length ? a->length : r->length;
+	memcpy(read_buf, a->data, got);
+	if (got < want)
+		memset(read_buf + got, 0, want - got);
+	read_end(r, 0, NULL, got < want ? want : got);
+}
+
+static void
+flushed(void *arg, int err)
+{
+	struct request *r = arg;
+	struct session *s = r->session;
+
+	if (!err && session_is_gone(s))
+		err = -ECANCELED;
+	if (err)
+		read_end(r, err, NULL, 0);
+	else
+		ns_read(s->owner->env.ns, r->file, s->peer.cred, r->offset,
+			r->length, came, r);
+}
+
+void
+api_read(struct request *r)
+{
+	const nfswb_range_args *a = &r->call.args.nfswb_args_u.read;
+	struct session *s = r->session;
+	uint32_t want;
+
+	if (!r->sf ||
+	    (handle_oflags(r->sf->handle) & O_ACCMODE) == O_WRONLY) {
+		request_end(r, -EBADF);
+		return;
+	}
+	if (a->offset > INT64_MAX - NFSWB_DATA_MAX) {
+		request_end(r, -EINVAL);
+		return;
+	}
+	r->offset = a->offset;
+	r->length = a->length < NFSWB_DATA_MAX ? (uint32_t)a->length :
+						 NFSWB_DATA_MAX;
+	s->read_bytes += r->length;
+	want = within_file(r);
+	if (!r->length || (want && file_read_cached(r->file, s->peer.cred,
+						    r->offset, want,
+						    read_buf)))
+		read_end(r, 0, NULL, want);
+	else
+		file_flush_range(r->file, r->offset, r->length, session_now(s),
+				 flushed, r);
+}

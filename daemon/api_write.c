@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * api_write.c - WRITE: data that comes in the message
+ *
+ * Copied into the session's slab piece by piece as room comes, and answered
+ * when the whole of it is there.  While one waits for room nothing further is
+ * read from its session: that is how such a writer is held back.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "daemon/request.h"
+#include "daemon/session_impl.h"
+
+static const nfswb_write_args *
+args(const struct request *r)
+{
+	return &r->call.args.nfswb_args_u.write;
+}
+
+static void
+reply(struct request *r)
+{
+	nfswb_res res;
+
+	memset(&res, 0, sizeof res);
+	res.nfswb_res_u.written = (u_int)r->done;
+	request_reply(r, &res);
+}
+
+/* An O_SYNC file: the data is where it has to be. */
+static void
+synced(void *arg, int err)
+{
+	struct request *r = arg;
+
+	if (err)
+		request_fail(r, err, NULL);
+	else
+		reply(r);
+}
+
+/* What was taken counts; the failure comes with the next call. */
+static void
+finish(struct session *s, int err)
+{
+	struct request *r = s->writing;
+
+	s->writing = NULL;
+	if (err && !r->done)
+		request_fail(r, err, NULL);
+	else if (!err && handle_oflags(r->sf->handle) & O_DSYNC)
+		handle_fsync(r->sf->handle, session_now(s), synced, r);
+	else
+		reply(r);
+	session_poke(s);
+}
+
+static void
+retried(void *arg, int err)
+{
+	struct session *s = arg;
+
+	s->retrying = false;
+	if (err && s->writing)
+		finish(s, err);
+	session_put(s);
+}
+
+/* Room is short because of data that failed: it is tried once more. */
+static void
+retry_failed(struct session *s)
+{
+	struct slab_usage u;
+
+	if (s->retrying)
+		return;
+	slab_usage(s->slab, session_now(s), &u);
+	if (!u.failed)
+		return;
+	s->retrying = true;
+	slab_retry_failed(s->slab, session_now(s), retried, session_ref(s));
+}
+
+void
+api_write_more(struct session *s)
+{
+	struct request *r = s->writing;
+	int64_t n;
+
+	if (!r)
+		return;
+	n = 1;
+	while (n > 0 && r->done < args(r)->data.data_len) {
+		n = slab_write(s->slab, r->sf->handle,
+			       args(r)->data.data_val + r->done,
+			       args(r)->data.data_len - r->done,
+			       r->offset + r->done, session_now(s));
+		if (n > 0)
+			r->done += (uint64_t)n;
+	}
+	if (n < 0)
+		finish(s, (int)n);
+	else if (n > 0)
+		finish(s, 0);
+	else
+		retry_failed(s);
+}
+
+void
+api_write(struct request *r)
+{
+	struct session *s = r->session;
+	uint32_t length = args(r)->data.data_len;
+	int64_t start = (int64_t)args(r)->offset;
+
+	if (!r->sf ||
+	    (handle_oflags(r->sf->handle) & O_ACCMODE) == O_RDONLY) {
+		request_end(r, -EBADF);
+		return;
+	}
+	if (s->memory.control_fd >= 0) {
+		request_fail(r, -EINVAL, "write: a session with shared memory "
+			     "writes there");
+		return;
+	}
+	if (!length) {
+		reply(r);
+		return;
+	}
+	if (handle_oflags(r->sf->handle) & O_APPEND)
+		start = handle_reserve(r->sf->handle, length);
+	else if (args(r)->offset > (uint64_t)INT64_MAX - length)
+		start = -EINVAL;
+	if (start < 0) {
+		request_end(r, (int)start);
+		return;
+	}
+	r->offset = (uint64_t)start;
+	s->writing = r;
+	api_write_more(s);
+}

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * resume.c - the sessions of an instance that died come back
+ *
+ *	expected --RESUME--> RESUMING --import--> LIVE, ring drained --> answered
+ *	    \-- its process ended: its data is gone, if the memory is
+ *
+ * The table of tokens says who was there.  Until all of those have come back or
+ * ended, or grace has passed, nobody's messages are acted on and no ring is
+ * drained.  Then the entries of all lists join their files in the order the old
+ * instance gave them, the rings follow, and life goes on.
+ *
+ * Who comes later than grace is imported alone: late is better than lost.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "daemon/request.h"
+#include "daemon/session_impl.h"
+
+struct expected {
+	LIST_ENTRY(expected) link;
+	struct resume *resume;
+	struct runtime_session *record;
+	int pidfd;
+	struct loop_watch *death;
+};
+
+struct resume {
+	struct sessions *owner;
+	LIST_HEAD(, expected) expected;
+	struct loop_timer *grace;
+	bool grace_over, imported;
+};
+
+/* --- who is expected --- */
+
+static void
+forget(struct expected *e)
+{
+	LIST_REMOVE(e, link);
+	loop_watch_free(e->resume->owner->env.loop, e->death);
+	if (e->pidfd >= 0)
+		close(e->pidfd);
+	free(e);
+}
+
+static void
+lost(struct sessions *o, struct runtime_session *record)
+{
+	if (!LIST_EMPTY(&record->files))
+		log_warning("session %" PRIu64 " of pid %d ended while no "
+			    "nfswbd ran; what it had not written back is gone",
+			    record->id, (int)record->pid);
+	runtime_ended(o->runtime, record);
+}
+
+static void
+died(void *arg, int fd, unsigned events)
+{
+	struct expected *e = arg;
+	struct sessions *o = e->resume->owner;
+	struct runtime_session *record = e->record;
+
+	(void)fd;
+	(void)events;
+	forget(e);
+	lost(o, record);
+	resume_check(o);
+}
+
+static int
+expect(struct resume *re, struct runtime_session *record)
+{
+	struct loop *l = re->owner->env.loop;
+	struct expected *e = calloc(1, sizeof *e);
+
+	if (!e)
+		return -ENOMEM;
+	e->resume = re;
+	e->record = record;
+	LIST_INSERT_HEAD(&re->expected, e, link);
+	e->pidfd = peer_pidfd(record->pid);
+	if (e->pidfd >= 0)
+		e->death = loop_watch(l, e->pidfd, LOOP_READ, died, e);
+	return e->pidfd < 0 || e->death ? 0 : -ENOMEM;
+}
+
+/* One without open files has nothing that anybody must wait for. */
+static unsigned
+waited_for(const struct resume *re)
+{
+	const struct expected *e;
+	unsigned nr = 0;
+
+	LIST_FOREACH(e, &re->expected, link)
+		nr += !LIST_EMPTY(&e->record->files);
+	return nr;
+}
+
+static void
+grace_over(void *arg)
+{
+	struct resume *re = arg;
+	unsigned nr = waited_for(re);
+
+	if (nr)
+		log_warning("%u session%s did not come back within %u s; "
+			    "going on without", nr, nr == 1 ? "" : "s",
+			    re->owner->env.config->grace_sec);
+	re->grace_over = true;
+	resume_check(re->owner);
+}
+
+int
+resume_new(struct sessions *o)
+{
+	struct resume *re = calloc(1, sizeof *re);
+	struct runtime_session *s, *next;
+
+	if (!re)
+		return -ENOMEM;
+	re->owner = o;
+	o->resume = re;
+	LIST_INIT(&re->expected);
+	re->grace = loop_timer(o->env.loop, grace_over, re);
+	if (!re->grace)
+		return -ENOMEM;
+	for (s = LIST_FIRST(runtime_list(o->runtime)); s; s = next) {
+		next = LIST_NEXT(s, link);
+		if (!s->starttime || peer_starttime(s->pid) != s->starttime)
+			lost(o, s);
+		else if (expect(re, s))
+			return -ENOMEM;
+	}
+	if (!waited_for(re))
+		return 0;
+	o->importing = true;
+	loop_timer_set(o->env.loop, re->grace,
+		       (uint64_t)o->env.config->grace_sec * 1000000);
+	log_info("waiting for %u session%s of an earlier instance",
+		 waited_for(re), waited_for(re) == 1 ? "" : "s");
+	return 0;
+}
+
+void
+resume_free(struct sessions *o)
+{
+	struct resume *re = o->resume;
+	struct expected *e;
+
+	if (!re)
+		return;
+	while ((e = LIST_FIRST(&re->expected)))
+		forget(e);
+	loop_timer_free(o->env.loop, re->grace);
+	free(re);
+	o->resume = NULL;
+}
+
+/* --- RESUME --- */
+
+static bool
+same_secret(const void *a, const void *b)
+{
+	const unsigned char *p = a, *q = b;
+	unsigned char diff = 0;
+	int i;
+
+	for (i = 0; i < RUNTIME_SECRET; i++)	/* in constant time */
+		diff |= p[i] ^ q[i];
+	return !diff;
+}
+
+static struct expected *
+find(struct resume *re, const nfswb_resume_args *a, uid_t uid)
+{
+	struct expected *e;
+
+	LIST_FOREACH(e, &re->expected, link)
+		if (e->record->id == a->session &&
+		    same_secret(e->record->secret, a->secret) &&
+		    e->record->cred->uid == uid)
+			return e;
+	return NULL;
+}
+
+static int
+take_memory(struct session *s, const struct runtime_session *record,
+	    const char **why)
+{
+	uint64_t size = s->owner->env.config->slab_bytes;
+	int err;
+
+	*why = "out of memory";
+	if (!record->data_bytes)
+		return memory_private(&s->memory, memory_size(size, 0, 0),
+				      record->id);
+	*why = "its two descriptors did not come along";
+	if (s->passed_nr != 2)
+		return -EPROTO;
+	err = memory_adopt(&s->memory, s->passed[0], s->passed[1],
+			   record->data_bytes, why);
+	if (!err)
+		s->passed_nr = 0;	/* the memory's now */
+	return err;
+}
+
+static void
+take_file(struct session *s, struct runtime_file *rf)
+{
+	struct wb_file *file = ns_restore(s->owner->env.ns, rf->description);
+	struct session_file *sf = NULL;
+	int err = -EINVAL;
+
+	if (file) {
+		sf = session_file_new(s, rf->number, file, rf->oflags, &err);
+		file_put(file);
+	}
+	if (sf)
+		sf->record = rf;
+	else
+		log_error(SESSION_FMT ": its file %u can't be opened again: "
+			  "%s; %s", SESSION_ARG(s), rf->number,
+			  strerror(-err), rf->description);
+}
+
+static void
+take_files(struct session *s, const nfswb_resume_args *a)
+{
+	struct runtime_file *rf;
+	const nfswb_resume_file *c;
+	struct session_file *sf;
+	u_int i;
+
+	memset((void *)(uintptr_t)s->memory.view.shared, 0, NFSWB_FILES_MAX);
+	LIST_FOREACH(rf, &s->record->files, link)
+		take_file(s, rf);
+	for (i = 0; i < a->files.files_len; i++) {
+		c = &a->files.files_val[i];
+		sf = session_file(s, c->file);
+		if (!sf || !same_secret(sf->record->token, c->token)) {
+			log_warning(SESSION_FMT ": resumes a file %u that it "
+				    "has not open", SESSION_ARG(s), c->file);
+			continue;
+		}
+		sf->claimed = true;
+		if (c->reserved_end)
+			file_reserved(sf->file, c->reserved_end);
+	}
+}
+
+static struct wb_handle *
+handle_of(void *arg, uint32_t number)
+{
+	struct session_file *sf = session_file(arg, number);
+
+	return sf ? sf->handle : NULL;
+}
+
+/* The memory as the old instance left it becomes this one's. */
+static int
+take_list(struct session *s)
+{
+	struct nfswb_control *c = s->memory.view.control;
+	int err = session_make_slab(s);
+
+	if (err || s->memory.control_fd < 0)
+		return err;
+	slab_void_grants(s->slab);
+	atomic_store(&c->g_head, 0);
+	atomic_store(&c->g_tail, 0);
+	return slab_import_begin(s->slab, handle_of, s,
+				 session_now(s) * 1000 + 999);
+}
+
+static void
+refuse(struct request *r, int err, const char *why)
+{
+	struct session *s = r->session;
+	char text[256];
+
+	snprintf(text, sizeof text, "resume: %s", why);
+	log_warning(SESSION_FMT " may not resume session %" PRIu64 ": %s",
+		    SESSION_ARG(s), (uint64_t)r->call.args.nfswb_args_u.
+		    resume.session, why);
+	request_fail(r, err, text);
+	io_close_passed(s);
+}
+
+void
+resume_request(struct request *r)
+{
+	const nfswb_resume_args *a = &r->call.args.nfswb_args_u.resume;
+	struct session *s = r->session;
+	struct resume *re = s->owner->resume;
+	struct expected *e = find(re, a, s->peer.cred->uid);
+	const char *why;
+	int err;
+
+	if (s->owner->stopping || a->protocol != NFSWB_PROTOCOL) {
+		refuse(r, -EPROTONOSUPPORT, "stopping, or another version of "
+		       "the protocol");
+		return;
+	}
+	if (!e) {
+		refuse(r, -ESTALE, "no such session is expected back");
+		return;
+	}
+	err = take_memory(s, e->record, &why);
+	if (err) {
+		refuse(r, err, why);
+		return;
+	}
+	io_close_passed(s);
+	s->record = e->record;
+	s->id = s->record->id;
+	forget(e);
+	s->state = SESSION_RESUMING;
+	s->resuming = r;
+	take_files(s, a);
+	err = take_list(s);
+	if (err) {
+		s->broken = true;
+		session_hangup(s, err == -ENOMEM ? "no memory to resume" :
+						   "its list is not ours");
+	}
+	session_poke(s);
+	resume_check(s->owner);
+}
+
+/* --- import --- */
+
+static struct session *
+lowest(struct sessions *o)
+{
+	uint64_t seq, low = UINT64_MAX;
+	struct session *s, *best = NULL;
+
+	TAILQ_FOREACH(s, &o->list, link) {
+		if (s->state != SESSION_RESUMING || s->broken || !s->slab ||
+		    s->memory.control_fd < 0)
+			continue;
+		seq = slab_import_next(s->slab);
+		if (seq && seq < low) {
+			low = seq;
+			best = s;
+		}
+	}
+	return best;
+}
+
+static void
+set_tail(struct session *s)
+{
+	struct nfswb_control *c = s->memory.view.control;
+	uint64_t tail = atomic_load(&c->tail), head = atomic_load(&c->head);
+
+	s->tail = head;
+	if (s->broken || s->memory.control_fd < 0)
+		return;
+	if (head - tail <= s->memory.view.layout.ring_nr)
+		s->tail = slab_import_ringpos(s->slab, tail, head);
+	else
+		session_hangup(s, "its ring's head is out of range");
+	atomic_store(&c->tail, s->tail);
+}
+
+static void
+import(struct sessions *o)
+{
+	uint64_t now = loop_now(o->env.loop);
+	unsigned long long nr = 0;
+	struct session *s;
+	int err;
+
+	for (; (s = lowest(o)); nr++) {
+		err = slab_import_one(s->slab, now);
+		if (!err)
+			continue;
+		log_error(SESSION_FMT ": its list can't be taken over: %s",
+			  SESSION_ARG(s), strerror(-err));
+		s->broken = true;
+		session_hangup(s, "its list can't be taken over");
+	}
+	TAILQ_FOREACH(s, &o->list, link) {
+		if (s->state != SESSION_RESUMING)
+			continue;
+		set_tail(s);
+		s->state = SESSION_LIVE;
+		session_poke(s);
+	}
+	if (nr)
+		log_info("%llu extent%s of earlier sessions taken over", nr,
+			 nr == 1 ? "" : "s");
+}
+
+/* Files that the client knows nothing of: their CLOSE was answered, or their
+   OPEN never was. */
+static void
+close_unclaimed(struct session *s)
+{
+	struct session_file *sf;
+	uint32_t i;
+
+	for (i = 0; i < s->file_room; i++) {
+		sf = s->file[i];
+		if (!sf || !sf->handle || sf->claimed)
+			continue;
+		handle_close(session_file_shut(sf), session_now(s), NULL,
+			     NULL);
+		session_file_free(sf);
+	}
+}
+
+static void
+answer(struct session *s)
+{
+	struct request *r = s->resuming;
+
+	if (!r)
+		return;
+	s->resuming = NULL;
+	if (!s->blocked)
+		close_unclaimed(s);
+	log_info(SESSION_FMT " resumed", SESSION_ARG(s));
+	session_hello_reply(r);
+}
+
+/* Are the rings of all that came back drained, or is it not to be waited for
+   any longer? */
+static bool
+drained(struct sessions *o)
+{
+	struct session *s;
+	bool all = true;
+
+	TAILQ_FOREACH(s, &o->list, link)
+		if (s->slab)
+			all &= drain_all(s);
+	return all || o->resume->grace_over;
+}
+
+void
+resume_check(struct sessions *o)
+{
+	struct resume *re = o->resume;
+	struct session *s;
+
+	if (!o->importing) {
+		import(o);		/* who came late */
+	} else {
+		if (!re->imported && waited_for(re) && !re->grace_over)
+			return;
+		import(o);
+		re->imported = true;
+		if (!drained(o))
+			return;
+		o->importing = false;
+	}
+	TAILQ_FOREACH(s, &o->list, link) {
+		answer(s);
+		session_poke(s);
+	}
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * runtime.h - what the next instance must know: sessions and their open files
+ *
+ * A table in memory, and the same as lines of JSON in runtime_dir/sessions,
+ * written before the client hears of what they say.  It outlives a SIGKILL.
+ * One daemon per folder: runtime_dir/lock.
+ */
+#ifndef NFSWB_RUNTIME_H
+#define NFSWB_RUNTIME_H
+
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "common/cred.h"
+
+#define RUNTIME_SECRET 16	/* NFSWB_TOKEN_SIZE */
+
+struct runtime_file {
+	LIST_ENTRY(runtime_file) link;
+	uint32_t number;
+	unsigned char token[RUNTIME_SECRET];
+	int oflags;
+	char *description;	/* namespace's, for ns_restore */
+};
+
+struct runtime_session {
+	LIST_ENTRY(runtime_session) link;
+	uint64_t id;
+	unsigned char secret[RUNTIME_SECRET];
+	pid_t pid;
+	uint64_t starttime;
+	struct cred *cred;
+	uint64_t data_bytes;	/* 0: no shared memory */
+	LIST_HEAD(, runtime_file) files;
+};
+
+LIST_HEAD(runtime_sessions, runtime_session);
+
+struct runtime;
+
+/* Locks the folder and reads what an earlier instance left.  NULL: *error is
+   one line, the caller frees. */
+struct runtime *runtime_open(const char *dir, char **error);
+/* Leaves the file as it is. */
+void runtime_close(struct runtime *);
+struct runtime_sessions *runtime_list(struct runtime *);
+
+/* A session that never was before: its id is chosen here, secret at random.
+   0 or -errno: it could not be written down. */
+int runtime_born(struct runtime *, pid_t, uint64_t starttime, struct cred *,
+		 uint64_t data_bytes, struct runtime_session **out);
+/* An opened file: its token is chosen here. */
+int runtime_opened(struct runtime *, struct runtime_session *,
+		   uint32_t number, int oflags, const char *description,
+		   struct runtime_file **out);
+/* Struck from the table and freed. */
+void runtime_closed(struct runtime *, struct runtime_session *,
+		    struct runtime_file *);
+void runtime_ended(struct runtime *, struct runtime_session *);
+
+#endif

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * session.c - a session's life
+ *
+ *	NEW -- HELLO --> LIVE -- gone --> ENDING -- drained --> RELEASED
+ *	   \-- RESUME --> RESUMING --/                 slab gone: freed
+ *
+ * All that a session does beyond reading its socket happens in its turn, a
+ * deferred call: take a batch of the ring, begin the messages that may begin,
+ * serve its want of room, and decide when to look again.  A session is ended
+ * only there, so nobody who calls into a session finds it gone on return.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "daemon/request.h"
+#include "daemon/session_impl.h"
+
+#define TURN_ENTRIES	1024
+
+/* --- counting --- */
+
+void
+sessions_put(struct sessions *o)
+{
+	if (--o->refs)
+		return;
+	free(o);
+}
+
+struct session *
+session_ref(struct session *s)
+{
+	s->refs++;
+	return s;
+}
+
+void
+session_put(struct session *s)
+{
+	if (--s->refs)
+		return;
+	peer_clear(&s->peer);
+	free(s->file);
+	sessions_put(s->owner);
+	free(s);
+}
+
+/* Everything of it that belongs to the loop. */
+static void
+leave_loop(struct session *s)
+{
+	struct loop *l = s->owner->env.loop;
+
+	request_forget(s);
+	io_close(s);
+	loop_watch_free(l, s->death);
+	if (s->pidfd >= 0)
+		close(s->pidfd);
+	s->death = NULL;
+	s->pidfd = -1;
+}
+
+/* The end of its life. */
+static void
+vanish(struct session *s)
+{
+	struct loop *l = s->owner->env.loop;
+
+	TAILQ_REMOVE(&s->owner->list, s, link);
+	loop_timer_free(l, s->nap);
+	loop_deferred_free(l, s->turn);
+	s->nap = NULL;
+	s->turn = NULL;
+	session_put(s);
+}
+
+bool
+session_is_gone(const struct session *s)
+{
+	return s->fd < 0 || s->hangup;
+}
+
+void
+session_poke(struct session *s)
+{
+	if (s->turn)
+		loop_defer(s->owner->env.loop, s->turn);
+}
+
+void
+session_poke_waiting(struct sessions *o)
+{
+	struct session *s;
+
+	TAILQ_FOREACH(s, &o->list, link)
+		if (!TAILQ_EMPTY(&s->todo) || !TAILQ_EMPTY(&s->parked))
+			session_poke(s);
+}
+
+void
+session_hangup(struct session *s, const char *why)
+{
+	if (s->hangup)
+		return;
+	s->hangup = true;
+	if (why)
+		log_warning(SESSION_FMT " closed: %s", SESSION_ARG(s), why);
+	io_update(s);
+	session_poke(s);
+}
+
+bool
+session_may_act(const struct session *s)
+{
+	return s->state == SESSION_LIVE && !s->hangup &&
+	       !s->owner->importing && !s->owner->stopping;
+}
+
+/* --- memory --- */
+
+static void
+slab_room(void *arg)
+{
+	struct session *s = arg;
+
+	if (s->memory.control_fd >= 0)
+		io_bell(s);
+	if (s->blocked || s->writing || s->state == SESSION_ENDING)
+		session_poke(s);
+}
+
+static void
+slab_gone(void *arg)
+{
+	struct session *s = arg;
+
+	memory_free(&s->memory);
+	s->slab = NULL;
+	if (s->turn)
+		vanish(s);
+	else
+		session_put(s);		/* after sessions_free */
+}
+
+static const struct slab_hooks hooks = {
+	.room = slab_room,
+	.released = slab_gone,
+};
+
+int
+session_make_slab(struct session *s)
+{
+	s->slab = slab_new(s->owner->env.wb, &s->memory.view, &hooks, s);
+	return s->slab ? 0 : -ENOMEM;
+}
+
+/* --- HELLO --- */
+
+/* The limits set for a uid; NULL: none. */
+static const struct config_uid *
+limits_of(const struct session *s)
+{
+	const struct config *c = s->owner->env.config;
+	unsigned i;
+
+	for (i = 0; i < c->uid_nr; i++)
+		if (c->uid[i].uid == s->peer.cred->uid)
+			return &c->uid[i];
+	return NULL;
+}
+
+static int
+may_begin(const struct session *s)
+{
+	const struct config_uid *limit = limits_of(s);
+	const struct session *other;
+	unsigned nr = 0;
+
+	if (s->owner->stopping)
+		return -ESHUTDOWN;
+	if (!limit || !limit->max_sessions)
+		return 0;
+	TAILQ_FOREACH(other, &s->owner->list, link)
+		nr += other->state == SESSION_LIVE &&
+		      other->peer.cred->uid == limit->uid;
+	return nr < limit->max_sessions ? 0 : -EUSERS;
+}
+
+int
+session_may_open(const struct session *s)
+{
+	const struct config_uid *limit = limits_of(s);
+	const struct session *other;
+	unsigned nr = 0;
+
+	if (!limit || !limit->max_files)
+		return 0;
+	TAILQ_FOREACH(other, &s->owner->list, link)
+		if (other->peer.cred->uid == limit->uid)
+			nr += other->file_nr;
+	return nr < limit->max_files ? 0 : -EMFILE;
+}
+
+static int
+make_memory(struct session *s, const nfswb_hello_args *a)
+{
+	bool plain = a->flags & NFSWB_HELLO_INLINE;
+	struct sessions *o = s->owner;
+	uint64_t bytes;
+	int err;
+
+	bytes = memory_size(o->env.config->slab_bytes, a->slab_bytes,
+			    plain ? 0 : s->peer.pid);
+	err = runtime_born(o->runtime, s->peer.pid, s->peer.starttime,
+			   s->peer.cred, plain ? 0 : bytes, &s->record);
+	if (err)
+		return err;
+	s->id = s->record->id;
+	err = plain ? memory_private(&s->memory, bytes, s->id) :
+		      memory_new(&s->memory, bytes, s->id);
+	if (!err)
+		err = session_make_slab(s);
+	if (!err)
+		return 0;
+	memory_free(&s->memory);
+	runtime_ended(o->runtime, s->record);
+	s->record = NULL;
+	s->id = 0;
+	return err;
+}
+
+void
+session_hello_reply(struct request *r)
+{
+	struct session *s = r->session;
+	nfswb_hello_res *h;
+	nfswb_res res;
+	int fd[2];
+
+	memset(&res, 0, sizeof res);
+	h = &res.nfswb_res_u.hello;	/* and resume, which is the same */
+	h->instance = s->owner->env.instance;
+	h->session = s->id;
+	memcpy(h->secret, s->record->secret, sizeof h->secret);
+	h->data_bytes = s->record->data_bytes;
+	fd[0] = s->memory.control_fd;
+	fd[1] = s->memory.data_fd;
+	request_reply_fds(r, &res, h->data_bytes &&
+				   r->api->type == NFSWB_HELLO ? fd : NULL);
+}
+
+void
+session_hello(struct request *r)
+{
+	const nfswb_hello_args *a = &r->call.args.nfswb_args_u.hello;
+	struct session *s = r->session;
+	int err;
+
+	io_close_passed(s);
+	if (a->protocol != NFSWB_PROTOCOL) {
+		request_fail(r, -EPROTONOSUPPORT, "hello: another version of "
+			     "the protocol; the library and nfswbd must be of "
+			     "one version");
+		return;
+	}
+	err = may_begin(s);
+	if (!err)
+		err = make_memory(s, a);
+	if (err) {
+		request_fail(r, err, NULL);
+		return;
+	}
+	s->state = SESSION_LIVE;
+	session_hello_reply(r);
+}
+
+/* --- the end --- */
+
+static void
+close_files(struct session *s)
+{
+	uint64_t now = session_now(s);
+	struct session_file *sf;
+	uint32_t i;
+
+	for (i = 0; i < s->file_room; i++) {
+		sf = s->file[i];
+		if (!sf)
+			continue;
+		sf->record = NULL;	/* struck with the session */
+		if (!sf->handle)
+			continue;	/* its CLOSE's */
+		handle_close(session_file_shut(sf), now, NULL, NULL);
+		session_file_free(sf);
+	}
+}
+
+static void
+strike(struct session *s)
+{
+	if (s->record)
+		runtime_ended(s->owner->runtime, s->record);
+	s->record = NULL;
+}
+
+static void
+end_begin(struct session *s)
+{
+	uint64_t head = drain_head(s);
+
+	leave_loop(s);
+	loop_timer_clear(s->owner->env.loop, s->nap);
+	if (s->state == SESSION_RESUMING && s->owner->importing)
+		return;			/* its data is imported first */
+	if (!s->slab) {
+		close_files(s);
+		strike(s);
+		memory_free(&s->memory);
+		vanish(s);
+		return;
+	}
+	s->last_head = head - s->tail > s->memory.view.layout.ring_nr ?
+		       s->tail : head;
+	s->state = SESSION_ENDING;
+}
+
+static void
+end_go_on(struct session *s)
+{
+	enum drained d = drain_to(s, s->last_head, TURN_ENTRIES);
+
+	if (d == DRAIN_MORE)
+		session_poke(s);
+	if (d != DRAIN_DONE)
+		return;
+	close_files(s);
+	strike(s);
+	s->state = SESSION_RELEASED;
+	slab_release(s->slab, session_now(s));
+}
+
+/* --- its turn --- */
+
+/* A bell for a client that waits for the tail, which no grant tells. */
+static void
+serve(struct session *s, bool tail_moved)
+{
+	struct nfswb_control *c = s->memory.view.control;
+	bool waits = atomic_load_explicit(&c->c_waits, memory_order_acquire);
+
+	slab_serve(s->slab, session_now(s));
+	if (waits && tail_moved)
+		io_bell(s);
+}
+
+static void
+live(struct session *s)
+{
+	struct nfswb_control *c = s->memory.view.control;
+	uint64_t before = s->tail;
+	enum drained d;
+
+	atomic_store_explicit(&c->d_sleeps, NFSWB_AWAKE,
+			      memory_order_relaxed);
+	d = drain_to(s, drain_head(s), TURN_ENTRIES);
+	api_write_more(s);
+	request_pump(s);
+	if (!s->owner->stopping)
+		serve(s, s->tail != before);
+	if (d == DRAIN_MORE)
+		session_poke(s);
+	else
+		drain_rest(s);
+}
+
+static void
+turn(void *arg)
+{
+	struct session *s = session_ref(arg);
+
+	if (s->hangup && s->state < SESSION_ENDING)
+		end_begin(s);
+	if (s->state == SESSION_ENDING)
+		end_go_on(s);
+	else if (s->state == SESSION_LIVE)
+		live(s);
+	if (s->owner->importing)
+		resume_check(s->owner);
+	session_put(s);
+}
+
+/* --- coming --- */
+
+static void
+died(void *arg, int fd, unsigned events)
+{
+	struct session *s = arg;
+
+	(void)fd;
+	(void)events;
+	loop_watch_set(s->owner->env.loop, s->death, 0);
+	session_hangup(s, NULL);
+}
+
+static int
+start(struct session *s)
+{
+	struct loop *l = s->owner->env.loop;
+
+	io_start(s);
+	s->turn = loop_deferred(l, turn, s);
+	s->nap = loop_timer(l, turn, s);
+	s->pidfd = peer_pidfd(s->peer.pid);
+	if (s->pidfd >= 0)
+		s->death = loop_watch(l, s->pidfd, LOOP_READ, died, s);
+	if (!s->watch || !s->turn || !s->nap || (s->pidfd >= 0 && !s->death))
+		return -ENOMEM;
+	return 0;
+}
+
+void
+session_come(struct sessions *o, int fd)
+{
+	struct session *s = calloc(1, sizeof *s);
+	int err;
+
+	if (!s) {
+		close(fd);
+		return;
+	}
+	s->refs = 1;
+	s->owner = o;
+	o->refs++;
+	s->fd = fd;
+	s->pidfd = -1;
+	s->memory.control_fd = s->memory.data_fd = -1;
+	TAILQ_INIT(&s->todo);
+	TAILQ_INIT(&s->parked);
+	TAILQ_INIT(&s->under_way);
+	TAILQ_INSERT_TAIL(&o->list, s, link);
+	err = peer_init(&s->peer, fd);
+	if (!err)
+		err = start(s);
+	if (!err)
+		return;
+	log_warning("a client was refused: %s", strerror(-err));
+	leave_loop(s);
+	vanish(s);
+}
+
+/* --- at the daemon's end --- */
+
+/* The data stays with the pipeline; the table, the lists in shared memory and
+   what is in the rings stay for the next instance. */
+void
+session_let_go(struct session *s)
+{
+	bool slab_lives = s->slab && s->state != SESSION_RELEASED;
+
+	drain_all(s);
+	leave_loop(s);
+	close_files(s);
+	s->record = NULL;
+	if (slab_lives) {
+		s->state = SESSION_RELEASED;
+		session_ref(s);
+		slab_release(s->slab, session_now(s));
+		if (!s->slab) {			/* gone at once */
+			session_put(s);
+			return;
+		}
+		session_put(s);
+	}
+	TAILQ_REMOVE(&s->owner->list, s, link);
+	loop_timer_free(s->owner->env.loop, s->nap);
+	loop_deferred_free(s->owner->env.loop, s->turn);
+	s->nap = NULL;
+	s->turn = NULL;
+	if (!s->slab)
+		session_put(s);
+}

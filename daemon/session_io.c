@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * session_io.c - a session's socket: records in, records and bells out
+ *
+ * Every call on the socket has MSG_DONTWAIT: its flags are the daemon's own,
+ * but nothing here hangs on that.  A client that doesn't read its replies, or
+ * has much under way, is not read from until that has changed; no session
+ * takes more than its share of a turn.
+ *
+ * Descriptors may come with the very first call only (RESUME); later no room
+ * for them is offered to the kernel, which closes them then.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/request.h"
+#include "daemon/session_impl.h"
+
+#define TURN_READS	16
+#define OUT_MAX		(4u << 20)	/* bytes of replies not taken */
+#define TODO_MAX	(2u << 20)	/* bytes of messages not begun */
+#define TODO_NR_MAX	256
+#define UNDER_WAY_MAX	1024
+#define READ_MAX	(16u << 20)	/* bytes of READs under way */
+
+struct out {
+	TAILQ_ENTRY(out) link;
+	size_t len, sent;
+	int fd[2];
+	bool with_fds, bell;
+	unsigned char bytes[];		/* the mark, the record */
+};
+
+/* --- out --- */
+
+struct out *
+io_out(size_t len)
+{
+	struct out *o = malloc(sizeof *o + 4 + len);
+
+	if (!o)
+		return NULL;
+	memset(o, 0, sizeof *o);
+	o->len = 4 + len;
+	record_mark(o->bytes, len);
+	return o;
+}
+
+void *
+io_out_data(struct out *o)
+{
+	return o->bytes + 4;
+}
+
+void
+io_drop(struct out *o)
+{
+	free(o);
+}
+
+/* One sendmsg of what is left of o; bytes or -errno. */
+static ssize_t
+send_some(int fd, const struct out *o)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof o->fd)];
+	} control;
+	struct iovec iov = { (void *)(uintptr_t)(o->bytes + o->sent),
+			     o->len - o->sent };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+	ssize_t n;
+
+	if (o->with_fds && !o->sent) {
+		memset(&control, 0, sizeof control);
+		m.msg_control = &control;
+		m.msg_controllen = sizeof control;
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof o->fd);
+		memcpy(CMSG_DATA(c), o->fd, sizeof o->fd);
+	}
+	n = sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return n < 0 ? -errno : n;
+}
+
+static void
+flush(struct session *s)
+{
+	struct out *o;
+	ssize_t n;
+
+	while ((o = TAILQ_FIRST(&s->out))) {
+		n = send_some(s->fd, o);
+		if (n == -EINTR)
+			continue;
+		if (n == -EAGAIN || n == -EWOULDBLOCK)
+			break;
+		if (n < 0) {
+			session_hangup(s, NULL);
+			break;
+		}
+		o->sent += (size_t)n;
+		s->out_bytes -= (size_t)n;
+		if (o->sent < o->len)
+			continue;
+		TAILQ_REMOVE(&s->out, o, link);
+		free(o);
+	}
+	io_update(s);
+}
+
+static void
+queue(struct session *s, struct out *o)
+{
+	bool idle = TAILQ_EMPTY(&s->out);
+
+	TAILQ_INSERT_TAIL(&s->out, o, link);
+	s->out_bytes += o->len;
+	if (idle)
+		flush(s);
+}
+
+void
+io_send(struct session *s, struct out *o, const int fd[2])
+{
+	if (s->fd < 0 || s->hangup) {
+		free(o);
+		return;
+	}
+	if (fd) {
+		memcpy(o->fd, fd, sizeof o->fd);
+		o->with_fds = true;
+	}
+	queue(s, o);
+}
+
+void
+io_bell(struct session *s)
+{
+	struct out *last, *o;
+	unsigned char mark[4];
+
+	if (s->fd < 0 || s->hangup)
+		return;
+	last = TAILQ_LAST(&s->out, out_list);
+	record_mark(mark, 0);
+	/* A full socket wakes the client as well as a bell does. */
+	if (!last && send(s->fd, mark, sizeof mark,
+			  MSG_DONTWAIT | MSG_NOSIGNAL) <= 0 &&
+	    errno != EAGAIN && errno != EINTR)
+		session_hangup(s, NULL);
+	if (!last || (last->bell && !last->sent))
+		return;
+	o = io_out(0);
+	if (!o)
+		return;			/* what is queued wakes it */
+	o->bell = true;
+	queue(s, o);
+}
+
+/* --- in --- */
+
+static bool
+may_read(const struct session *s)
+{
+	return s->fd >= 0 && !s->hangup && !s->owner->stopping &&
+	       !s->writing && s->out_bytes < OUT_MAX &&
+	       s->todo_bytes < TODO_MAX && s->todo_nr < TODO_NR_MAX &&
+	       s->under_way_nr < UNDER_WAY_MAX && s->read_bytes < READ_MAX;
+}
+
+void
+io_update(struct session *s)
+{
+	unsigned events = 0;
+
+	if (!s->watch)
+		return;
+	if (may_read(s))
+		events |= LOOP_READ;
+	if (!TAILQ_EMPTY(&s->out) && !s->hangup)
+		events |= LOOP_WRITE;
+	loop_watch_set(s->owner->env.loop, s->watch, events);
+}
+
+/* Keeps two descriptors for a RESUME, closes the rest. */
+static void
+take_passed(struct session *s, struct msghdr *m)
+{
+	struct cmsghdr *c;
+	size_t i, nr;
+	int fd;
+
+	for (c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		nr = (c->cmsg_len - CMSG_LEN(0)) / sizeof fd;
+		for (i = 0; i < nr; i++) {
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+			if (s->passed_nr < 2)
+				s->passed[s->passed_nr++] = fd;
+			else
+				close(fd);
+		}
+	}
+}
+
+void
+io_close_passed(struct session *s)
+{
+	while (s->passed_nr)
+		close(s->passed[--s->passed_nr]);
+}
+
+static ssize_t
+receive(struct session *s, void *buf, size_t room)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(8 * sizeof(int))];
+	} control;
+	struct iovec iov = { buf, room };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t n;
+
+	if (s->state == SESSION_NEW) {
+		m.msg_control = &control;
+		m.msg_controllen = sizeof control;
+	}
+	do
+		n = recvmsg(s->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	if (m.msg_controllen)
+		take_passed(s, &m);
+	return n;
+}
+
+static void
+whole_record(struct session *s)
+{
+	const char *why;
+
+	s->active = true;
+	if (!s->reader.length) {	/* a bell */
+		session_poke(s);
+		return;
+	}
+	if (request_come(s, s->reader.data, s->reader.length, &why))
+		session_hangup(s, why);
+}
+
+static void
+feed(struct session *s, const unsigned char *buf, size_t len)
+{
+	size_t used;
+	int r;
+
+	while (len && !s->hangup) {
+		r = record_feed(&s->reader, buf, len, &used);
+		if (r == 1)
+			whole_record(s);
+		else if (r < 0)
+			session_hangup(s, r == -EMSGSIZE ?
+					  "a record that is too long" :
+					  "no memory for its record");
+		else
+			return;
+		buf += used;
+		len -= used;
+	}
+}
+
+static void
+read_some(struct session *s)
+{
+	static unsigned char buf[65536];
+	int turn;
+	ssize_t n;
+	size_t room;
+	void *direct;
+
+	for (turn = 0; turn < TURN_READS && may_read(s); turn++) {
+		room = record_room(&s->reader, &direct);
+		n = receive(s, room ? direct : buf, room ? room : sizeof buf);
+		if (n == -EAGAIN || n == -EWOULDBLOCK)
+			break;
+		if (n <= 0) {
+			session_hangup(s, NULL);
+			break;
+		}
+		if (!room)
+			feed(s, buf, (size_t)n);
+		else if (record_took(&s->reader, (size_t)n))
+			whole_record(s);
+	}
+}
+
+static void
+ready(void *arg, int fd, unsigned events)
+{
+	struct session *s = session_ref(arg);
+
+	(void)fd;
+	if ((events & LOOP_WRITE) && !s->hangup)
+		flush(s);
+	if (events & LOOP_READ)
+		read_some(s);
+	io_update(s);
+	session_put(s);
+}
+
+void
+io_start(struct session *s)
+{
+	TAILQ_INIT(&s->out);
+	record_reader_init(&s->reader, NFSWB_RECORD_MAX);
+	s->watch = loop_watch(s->owner->env.loop, s->fd, LOOP_READ, ready, s);
+}
+
+void
+io_close(struct session *s)
+{
+	struct out *o;
+
+	loop_watch_free(s->owner->env.loop, s->watch);
+	s->watch = NULL;
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+	while ((o = TAILQ_FIRST(&s->out))) {
+		TAILQ_REMOVE(&s->out, o, link);
+		free(o);
+	}
+	s->out_bytes = 0;
+	io_close_passed(s);
+	record_reader_free(&s->reader);
+}

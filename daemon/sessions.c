@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * sessions.c - all sessions: the listening socket, start and stop, and what
+ * the statistics hear of them
+ */
+#include "daemon/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "daemon/request.h"
+#include "daemon/session_impl.h"
+
+#define ACCEPT_MAX	16
+#define REST_USEC	100000
+
+/* --- the listening socket --- */
+
+static void
+listen_ready(void *arg, int listen_fd, unsigned events)
+{
+	struct sessions *o = arg;
+	int fd, i;
+
+	(void)events;
+	for (i = 0; i < ACCEPT_MAX; i++) {
+		fd = accept4(listen_fd, NULL, NULL,
+			     SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd >= 0) {
+			session_come(o, fd);
+			continue;
+		}
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+		    errno == ENOMEM) {
+			log_warning("clients have to wait: accept: %s",
+				    strerror(errno));
+			loop_watch_set(o->env.loop, o->listen, 0);
+			loop_timer_set(o->env.loop, o->rest, REST_USEC);
+		}
+		if (errno != ECONNABORTED && errno != EINTR)
+			return;
+	}
+}
+
+static void
+rested(void *arg)
+{
+	struct sessions *o = arg;
+
+	if (o->listen)
+		loop_watch_set(o->env.loop, o->listen, LOOP_READ);
+}
+
+/* --- all of them --- */
+
+struct sessions *
+sessions_new(const struct sessions_env *env, int listen_fd,
+	     const char *runtime_dir, char **error)
+{
+	struct sessions *o = calloc(1, sizeof *o);
+
+	*error = NULL;
+	if (!o) {
+		close(listen_fd);
+		return NULL;
+	}
+	o->refs = 1;
+	o->env = *env;
+	o->listen_fd = listen_fd;
+	TAILQ_INIT(&o->list);
+	o->runtime = runtime_open(runtime_dir, error);
+	if (o->runtime) {
+		o->rest = loop_timer(env->loop, rested, o);
+		o->listen = loop_watch(env->loop, listen_fd, LOOP_READ,
+				       listen_ready, o);
+		if (o->rest && o->listen && !resume_new(o))
+			return o;
+		*error = strdup("out of memory");
+	}
+	sessions_free(o);
+	return NULL;
+}
+
+static void
+stop_listening(struct sessions *o)
+{
+	loop_watch_free(o->env.loop, o->listen);
+	o->listen = NULL;
+	if (o->listen_fd >= 0)
+		close(o->listen_fd);
+	o->listen_fd = -1;
+}
+
+void
+sessions_stop(struct sessions *o)
+{
+	struct session *s;
+
+	stop_listening(o);
+	o->stopping = true;
+	opens_drain_every(o);
+	TAILQ_FOREACH(s, &o->list, link)
+		io_update(s);
+}
+
+void
+sessions_free(struct sessions *o)
+{
+	struct session *s;
+
+	if (!o)
+		return;
+	stop_listening(o);
+	while ((s = TAILQ_FIRST(&o->list)))
+		session_let_go(s);
+	resume_free(o);
+	loop_timer_free(o->env.loop, o->rest);
+	runtime_close(o->runtime);
+	o->runtime = NULL;
+	sessions_put(o);
+}
+
+void
+sessions_drain(struct sessions *o, struct wb_file *file)
+{
+	if (file)
+		opens_drain(o, file);
+	else
+		opens_drain_every(o);
+}
+
+/* --- for the statistics --- */
+
+static enum waiting_for
+waits_for(const struct request *r)
+{
+	switch (r->api->type) {
+	case NFSWB_FSYNC:
+	case NFSWB_CLOSE:
+		return r->file && file_unstable_bytes(r->file) ? WAIT_COMMIT :
+								 WAIT_WRITE;
+	case NFSWB_SYNC:
+	case NFSWB_FAILED_ROOM:
+		return WAIT_WRITE;
+	case NFSWB_WRITE:
+		return WAIT_GRANT;
+	case NFSWB_RESUME:
+		return WAIT_RESUME;
+	default:
+		return WAIT_REPLY;
+	}
+}
+
+static const char *
+some_written_file(const struct session *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->file_room; i++)
+		if (s->file[i] && file_left_bytes(s->file[i]->file))
+			return file_name(s->file[i]->file);
+	return NULL;
+}
+
+static void
+describe(struct session *s, struct session_info *info)
+{
+	uint64_t now = session_now(s);
+	const struct request *r = TAILQ_FIRST(&s->under_way);
+
+	memset(info, 0, sizeof *info);
+	info->id = s->id;
+	info->pid = s->peer.pid;
+	info->uid = s->peer.cred->uid;
+	info->comm = s->peer.comm;
+	info->files = s->file_nr;
+	info->file = some_written_file(s);
+	slab_usage(s->slab, now, &info->usage);
+	info->waiting = info->usage.waiting;
+	info->waiting_usec = info->usage.waiting_usec;
+	if (!r)
+		r = TAILQ_FIRST(&s->todo);
+	if (!r || (info->waiting != WAIT_NONE &&
+		   info->waiting_usec >= now - r->came_usec))
+		return;
+	info->waiting = s->owner->importing ? WAIT_RESUME : waits_for(r);
+	info->waiting_usec = now - r->came_usec;
+}
+
+void
+sessions_each(struct sessions *o, void (*fn)(void *arg,
+	      const struct session_info *), void *arg)
+{
+	struct session_info info;
+	struct session *s;
+
+	TAILQ_FOREACH(s, &o->list, link) {
+		if (!s->slab)
+			continue;
+		describe(s, &info);
+		fn(arg, &info);
+	}
+}
