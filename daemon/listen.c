@@ -3,9 +3,8 @@
  * listen.c - the socket that clients find the daemon at
  *
  * A socket file on which somebody answers is left alone; a stale one is
- * replaced.  A lock in the runtime directory makes that safe against a second
- * daemon that does the same at the same time, and keeps two daemons from
- * sharing one table of sessions.
+ * replaced.  A lock beside it, SOCKET.lock, makes that safe against a second
+ * daemon that does the same at the same time.
  *
  * All of this is before the loop runs, so it may wait; nothing here does.
  */
@@ -226,25 +225,25 @@ path_of(int fd)
 }
 
 static int
-lock_dir(struct listening *l, char **error)
+lock_path(struct listening *l, char **error)
 {
 	char *name;
 
-	if (asprintf(&name, "%s/nfswbd.lock", l->runtime_dir) < 0)
+	if (asprintf(&name, "%s.lock", l->path) < 0)
 		return fail(error, "out of memory; try again");
 	l->lock_fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
 			  0600);
 	if (l->lock_fd < 0) {
 		fail(error, "%s can't be written: %s; make the folder, or name "
-		     "another (socket, runtime_dir)", name, strerror(errno));
+		     "another socket with -s", name, strerror(errno));
 		free(name);
 		return -1;
 	}
 	free(name);
 	if (flock(l->lock_fd, LOCK_EX | LOCK_NB))
-		return fail(error, "another nfswbd keeps its sessions in %s; "
-			    "set runtime_dir to a folder of its own",
-			    l->runtime_dir);
+		return fail(error, "a daemon already runs on %s, or starts "
+			    "there; stop it, or name another socket with -s",
+			    l->path);
 	return 0;
 }
 
@@ -257,6 +256,22 @@ probe(const struct listening *l, char **error)
 	return address(&un, l->path, error) || look_at(&un, error) < 0 ? -1 : 0;
 }
 
+/* The table of sessions in there is believed. */
+static int
+check_runtime_dir(const char *dir, char **error)
+{
+	struct stat st;
+
+	if (stat(dir, &st))
+		return fail(error, "%s: %s; make the folder, or name another "
+			    "(socket, runtime_dir)", dir, strerror(errno));
+	if ((st.st_uid && st.st_uid != geteuid()) || (st.st_mode & 022))
+		return fail(error, "%s: others may write there; set "
+			    "runtime_dir to a folder that only the daemon's "
+			    "user may write", dir);
+	return 0;
+}
+
 static int
 open_at(struct listening *l, const struct config *config, char **error)
 {
@@ -264,12 +279,11 @@ open_at(struct listening *l, const struct config *config, char **error)
 					     : folder_of(l->path);
 	if (!l->runtime_dir)
 		return fail(error, "out of memory; try again");
-	if (l->fd < 0 && probe(l, error))
-		return -1;
-	if (lock_dir(l, error))
+	if (check_runtime_dir(l->runtime_dir, error))
 		return -1;
 	if (l->fd < 0)
-		return bind_at(l, config, error);
+		return probe(l, error) || lock_path(l, error) ||
+		       bind_at(l, config, error) ? -1 : 0;
 	if (fcntl(l->fd, F_SETFL, fcntl(l->fd, F_GETFL) | O_NONBLOCK))
 		return fail(error, "%s: %s", l->path, strerror(errno));
 	return 0;

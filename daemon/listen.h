@@ -13,7 +13,7 @@ struct listening {
 	int fd;
 	char *path;
 	char *runtime_dir;	/* of what outlives a restart */
-	int lock_fd;		/* holds the runtime directory */
+	int lock_fd;		/* holds the path */
 	bool ours;		/* bound by us: the file goes when we stop */
 };
 

@@ -33,7 +33,9 @@ in_dir(const char *name)
 static void
 dir_close(void)
 {
-	unlink(in_dir("nfswbd.lock"));
+	unlink(in_dir("s.lock"));
+	unlink(in_dir("t.lock"));
+	unlink(in_dir("nfswbd.sock.lock"));
 	unlink(in_dir("s"));
 	unlink(in_dir("t"));
 	unlink(in_dir("nfswbd.sock"));
@@ -107,8 +109,9 @@ second_daemon_on_a_socket_is_refused(void)
 	dir_close();
 }
 
+/* Both found the path free, or stale; the second must not undo the first. */
 static void
-second_daemon_on_the_same_runtime_dir_is_refused(void)
+second_daemon_that_starts_at_the_same_time_is_refused(void)
 {
 	struct config c = { .socket_mode = 0600 };
 	struct listening l;
@@ -116,7 +119,8 @@ second_daemon_on_the_same_runtime_dir_is_refused(void)
 
 	dir_open();
 	CU_ASSERT_EQUAL_FATAL(listen_open(&l, &c, in_dir("s"), &error), 0);
-	refused(in_dir("t"), &c, "runtime_dir");
+	unlink(in_dir("s"));
+	refused(in_dir("s"), &c, "or starts there");
 	listen_close(&l);
 	dir_close();
 }
@@ -184,6 +188,25 @@ folder_that_is_missing_is_named(void)
 	dir_close();
 }
 
+/* Its table of sessions would be anybody's. */
+static void
+folder_that_others_may_write_is_refused(void)
+{
+	struct config c = { .socket_mode = 0600 };
+	struct listening l;
+	char *error;
+
+	dir_open();
+	CU_ASSERT_EQUAL(chmod(dir, 01777), 0);
+	refused(in_dir("s"), &c, "others may write there");
+	c.runtime_dir = strdup("/");
+	CU_ASSERT_EQUAL_FATAL(listen_open(&l, &c, in_dir("s"), &error), 0);
+	CU_ASSERT_STRING_EQUAL(l.runtime_dir, "/");
+	listen_close(&l);
+	free(c.runtime_dir);
+	dir_close();
+}
+
 static void
 path_that_is_too_long_is_refused(void)
 {
@@ -191,7 +214,7 @@ path_that_is_too_long_is_refused(void)
 	char path[200];
 
 	memset(path, 'x', sizeof path - 1);
-	path[0] = '/';
+	memcpy(path, "/", 1);
 	path[sizeof path - 1] = '\0';
 	refused(path, &c, "1 to 107 bytes");
 }
@@ -224,11 +247,12 @@ option_goes_before_file_and_file_before_environment(void)
 UNIT_TESTS(listen,
 	UNIT(socket_is_made_with_its_rights_and_goes_at_the_end),
 	UNIT(second_daemon_on_a_socket_is_refused),
-	UNIT(second_daemon_on_the_same_runtime_dir_is_refused),
+	UNIT(second_daemon_that_starts_at_the_same_time_is_refused),
 	UNIT(stale_socket_is_replaced),
 	UNIT(file_that_is_no_socket_is_left_alone),
 	UNIT(socket_of_another_kind_is_left_alone),
 	UNIT(folder_that_is_missing_is_named),
+	UNIT(folder_that_others_may_write_is_refused),
 	UNIT(path_that_is_too_long_is_refused),
 	UNIT(option_goes_before_file_and_file_before_environment),
 )
