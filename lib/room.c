@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * room.c - claims room before copying, and waits for it
+ *
+ *	chunk   |#### posted or claimed ####|.... room ....|             |
+ *	        0                          fill          limit       64 KiB
+ *
+ * A file that is written sequentially for a while fills a chunk of its own, so
+ * that its data lies together; all others pack theirs into one shared chunk.
+ * Room is claimed by compare-and-swap on the chunk's mark, since the daemon may
+ * close it at any moment, and a chunk that is left is closed, so that its rest
+ * goes back.
+ *
+ * Who finds no room says so in the shared memory, looks once more, rings and
+ * sleeps.  Nothing is claimed meanwhile.
+ */
+#include <errno.h>
+
+#include "lib/call.h"
+#include "lib/error.h"
+#include "lib/post.h"
+#include "lib/room.h"
+#include "lib/session.h"
+#include "lib/wire.h"
+
+#define OWN_AFTER 65536u	/* bytes in sequence before a file gets one */
+#define FAILED_NSEC 1000000000ull /* then ask whether failed data is why */
+
+static void
+chunk_take(struct nfswb *wb, struct chunk *c, uint32_t nr)
+{
+	c->nr = nr;
+	c->limit = 0;
+	c->half = 0;
+	if (c != &wb->shared)
+		wb->own_nr++;
+}
+
+static void
+chunk_forget(struct nfswb *wb, struct chunk *c)
+{
+	if (c->nr != NFSWB_NO_CHUNK && c != &wb->shared)
+		wb->own_nr--;
+	c->nr = NFSWB_NO_CHUNK;
+}
+
+static void
+chunk_leave(struct nfswb *wb, struct chunk *c)
+{
+	if (c->nr != NFSWB_NO_CHUNK)
+		atomic_fetch_or(&wb->shm.mark[c->nr], NFSWB_MARK_CLOSED);
+	chunk_forget(wb, c);
+}
+
+void
+room_leave(struct nfswb *wb, struct nfswb_file *f)
+{
+	if (f->chunk.nr != NFSWB_NO_CHUNK &&
+	    wb->shared.nr == NFSWB_NO_CHUNK) {
+		wb->shared = f->chunk;
+		chunk_forget(wb, &f->chunk);
+	}
+	chunk_leave(wb, &f->chunk);
+}
+
+void
+room_forget_chunks(struct nfswb *wb)
+{
+	struct nfswb_file *f;
+
+	LIST_FOREACH(f, &wb->files, link)
+		chunk_forget(wb, &f->chunk);
+	chunk_forget(wb, &wb->shared);
+}
+
+void
+room_follow(struct nfswb_file *f, uint64_t offset, uint64_t length)
+{
+	f->run = offset == f->next ? f->run + length : length;
+	f->next = offset + length;
+}
+
+static uint32_t
+limit_of(uint64_t mark)
+{
+	uint32_t limit = nfswb_mark_limit(mark);
+
+	return limit < NFSWB_CHUNK_BYTES ? limit : NFSWB_CHUNK_BYTES;
+}
+
+/* The daemon wants to hear, while it naps, that half the room is used. */
+static void
+note_use(struct nfswb *wb, struct chunk *c, uint32_t limit, uint32_t before,
+	 uint32_t after)
+{
+	if (limit != c->limit) {
+		c->limit = limit;
+		c->half = before + (limit - before) / 2;
+	}
+	if (before < c->half && after >= c->half)
+		wb->half_used = true;
+}
+
+enum chunk_state { CHUNK_CLAIMED, CHUNK_LACKS_ROOM, CHUNK_USED_UP };
+
+static enum chunk_state
+claim_in(struct nfswb *wb, struct chunk *c, const struct need *need,
+	 struct claim *out)
+{
+	_Atomic uint64_t *word = &wb->shm.mark[c->nr];
+	uint64_t mark = atomic_load(word);
+	uint32_t fill, limit, n;
+
+	do {
+		fill = nfswb_mark_fill(mark);
+		limit = limit_of(mark);
+		if (mark & NFSWB_MARK_CLOSED || fill >= NFSWB_CHUNK_BYTES)
+			return CHUNK_USED_UP;
+		if (need->whole && need->bytes > NFSWB_CHUNK_BYTES - fill)
+			return CHUNK_USED_UP;
+		n = limit > fill ? limit - fill : 0;
+		if (n == 0 || (need->whole && n < need->bytes))
+			return CHUNK_LACKS_ROOM;
+		if (n > need->bytes)
+			n = (uint32_t)need->bytes;
+	} while (!atomic_compare_exchange_weak(word, &mark, mark + n));
+	note_use(wb, c, limit, fill, fill + n);
+	out->place = (uint64_t)c->nr * NFSWB_CHUNK_BYTES + fill;
+	out->length = n;
+	return CHUNK_CLAIMED;
+}
+
+/* From the chunk, or from the next in the grant queue.  Who has a chunk that
+   may still be raised leaves those in the queue to who has none. */
+static bool
+claim_or_pop(struct nfswb *wb, struct chunk *c, const struct need *need,
+	     struct claim *out)
+{
+	uint32_t nr;
+
+	for (;;) {
+		if (c->nr != NFSWB_NO_CHUNK) {
+			switch (claim_in(wb, c, need, out)) {
+			case CHUNK_CLAIMED:
+				return true;
+			case CHUNK_LACKS_ROOM:
+				if (wb->chunkless_nr)
+					return false;
+				break;
+			case CHUNK_USED_UP:
+				chunk_leave(wb, c);
+				break;
+			}
+		}
+		nr = ring_grant_pop(&wb->shm);
+		if (nr >= wb->shm.layout.chunk_nr)
+			return false;
+		chunk_leave(wb, c);
+		chunk_take(wb, c, nr);
+	}
+}
+
+/* The chunk that this file's next bytes go to. */
+static struct chunk *
+chunk_of(struct nfswb *wb, struct nfswb_file *f)
+{
+	bool own = f->chunk.nr != NFSWB_NO_CHUNK ||
+		   (f->run >= OWN_AFTER &&
+		    wb->own_nr < wb->shm.layout.chunk_nr / 4);
+
+	return own ? &f->chunk : &wb->shared;
+}
+
+static bool
+claim_anywhere(struct nfswb *wb, struct nfswb_file *f, const struct need *need,
+	       struct claim *out)
+{
+	struct chunk *c = chunk_of(wb, f);
+
+	if (claim_or_pop(wb, c, need, out))
+		return true;
+	return c != &wb->shared && wb->shared.nr != NFSWB_NO_CHUNK &&
+	       claim_in(wb, &wb->shared, need, out) == CHUNK_CLAIMED;
+}
+
+enum lack { LACK_NOTHING, LACK_ROOM, LACK_SLOT, LACK_OTHER, LACK_SESSION };
+
+static enum lack
+try_claim(struct nfswb *wb, struct nfswb_file *f, const struct need *need,
+	  struct claim *out)
+{
+	if (wb->link == LINK_DEAD)
+		return LACK_SESSION;
+	if (wb->link != LINK_UP || f->hold_nr)
+		return LACK_OTHER;
+	if (!post_has_slot(wb))
+		return LACK_SLOT;
+	return claim_anywhere(wb, f, need, out) ? LACK_NOTHING : LACK_ROOM;
+}
+
+void
+room_ask(struct nfswb *wb, uint32_t chunk)
+{
+	struct nfswb_control *c = wb->shm.control;
+	uint64_t want = wb->want_bytes;
+
+	if (want > INT32_MAX)
+		want = INT32_MAX;
+	atomic_store_explicit(&c->want, (uint32_t)want, memory_order_relaxed);
+	if (chunk != NFSWB_NO_CHUNK || wb->chunkless_nr)
+		atomic_store_explicit(&c->want_chunk, chunk,
+				      memory_order_relaxed);
+	atomic_store(&c->c_waits, 1);
+}
+
+void
+room_ring(struct nfswb *wb)
+{
+	if (wb->link == LINK_UP &&
+	    atomic_load(&wb->shm.control->d_sleeps) != NFSWB_AWAKE)
+		wire_bell(wb);
+}
+
+/* Asks for room, looks again, sleeps. */
+static int
+wait_for_room(struct nfswb *wb, struct nfswb_file *f, const struct need *need,
+	      struct waiter *w, uint64_t deadline, struct claim *out,
+	      enum lack *lack)
+{
+	uint32_t nr = chunk_of(wb, f)->nr;
+	bool chunkless = nr == NFSWB_NO_CHUNK;
+	int rc = 0;
+
+	wb->want_bytes += need->bytes;
+	wb->chunkless_nr += chunkless;
+	room_ask(wb, nr);
+	wb->chunkless_nr -= chunkless;
+	*lack = try_claim(wb, f, need, out);
+	wb->chunkless_nr += chunkless;
+	if (*lack == LACK_ROOM) {
+		room_ring(wb);
+		rc = wait_more(wb, w, deadline);
+	}
+	wb->chunkless_nr -= chunkless;
+	wb->want_bytes -= need->bytes;
+	return rc;
+}
+
+/* The same for a slot, which comes when the tail moves. */
+static int
+wait_for_slot(struct nfswb *wb, struct waiter *w, uint64_t deadline)
+{
+	room_ask(wb, NFSWB_NO_CHUNK);
+	if (post_has_slot(wb))
+		return 0;
+	room_ring(wb);
+	return wait_more(wb, w, deadline);
+}
+
+/* No grant for a while: is it failed data that fills the slab? */
+static int
+ask_failed(struct nfswb *wb, uint64_t deadline)
+{
+	struct ask ask = { .args.type = NFSWB_FAILED_ROOM,
+			   .deadline = deadline };
+	int rc;
+
+	session_unlock(wb);
+	rc = call_plain(wb, &ask);
+	session_lock(wb);
+	return rc;
+}
+
+static int
+wait_for(struct nfswb *wb, struct nfswb_file *f, const struct need *need,
+	 enum lack *lack, struct waiter *w, uint64_t deadline,
+	 struct claim *out)
+{
+	switch (*lack) {
+	case LACK_ROOM:
+		return wait_for_room(wb, f, need, w, deadline, out, lack);
+	case LACK_SLOT:
+		return wait_for_slot(wb, w, deadline);
+	default:
+		return wait_more(wb, w, deadline);
+	}
+}
+
+/* Waits until claimed; -ETIME: nothing was granted until patience ended. */
+static int
+claim_patiently(struct nfswb *wb, struct nfswb_file *f,
+		const struct need *need, uint64_t deadline, struct claim *out)
+{
+	uint64_t patience = clock_now() + FAILED_NSEC;
+	struct waiter w;
+	enum lack lack;
+	int rc = 0;
+
+	wait_begin(wb, &w, WAKE_BELL | WAKE_TURN);
+	while ((lack = try_claim(wb, f, need, out)) != LACK_NOTHING) {
+		if (lack == LACK_SESSION) {
+			error_cause("%s", wb->dead);
+			rc = -ESTALE;
+			break;
+		}
+		rc = wait_for(wb, f, need, &lack, &w, lack == LACK_ROOM &&
+			      patience < deadline ? patience : deadline, out);
+		if (rc == -ETIMEDOUT && lack == LACK_ROOM &&
+		    clock_now() < deadline)
+			rc = -ETIME;
+		if (rc < 0 || lack == LACK_NOTHING)
+			break;
+	}
+	wait_end(wb, &w);
+	return rc;
+}
+
+int
+room_claim(struct nfswb *wb, struct nfswb_file *f, const struct need *need,
+	   uint64_t deadline, struct claim *out)
+{
+	enum lack lack = try_claim(wb, f, need, out);
+	int rc;
+
+	if (lack == LACK_NOTHING)
+		return 0;
+	if (lack == LACK_ROOM && need->no_wait)
+		return -EAGAIN;
+	for (;;) {
+		rc = claim_patiently(wb, f, need, deadline, out);
+		if (rc != -ETIME)
+			return rc;
+		rc = ask_failed(wb, deadline);
+		if (rc < 0)
+			return rc;
+	}
+}
