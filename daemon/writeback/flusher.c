@@ -69,10 +69,13 @@ run_sync(struct wb_server *s, uint64_t now)
 	struct wb_file *f, *last = TAILQ_LAST(&s->sync_files, file_list);
 	struct pass_result r;
 
-	if (!last || !congestion_may_start(&s->congestion, true,
-					   s->bytes[EXTENT_WRITEBACK], now,
-					   st))
+	if (!last)
 		return;
+	if (!congestion_may_start(&s->congestion, true,
+				  s->bytes[EXTENT_WRITEBACK], now, st)) {
+		congestion_wait(&s->congestion, true, now, st);
+		return;
+	}
 	/* Once round the files that are here now; a portion each. */
 	do {
 		f = TAILQ_FIRST(&s->sync_files);
@@ -229,12 +232,18 @@ static void
 run_async(struct wb_server *s, uint64_t now)
 {
 	bool progress;
+	enum flush_cause cause;
 
-	if (TAILQ_EMPTY(&s->dirty_files) ||
-	    !congestion_may_start(&s->congestion, false,
-				  s->bytes[EXTENT_WRITEBACK], now,
-				  &s->stats.async))
+	if (TAILQ_EMPTY(&s->dirty_files))
 		return;
+	if (!cause_now(s, &cause) && !aged_file(s, now))
+		return;
+	if (!congestion_may_start(&s->congestion, false,
+				  s->bytes[EXTENT_WRITEBACK], now,
+				  &s->stats.async)) {
+		congestion_wait(&s->congestion, false, now, &s->stats.async);
+		return;
+	}
 	run_aged(s, now);
 	do {
 		if (!round_files(s, false, now, &progress))

@@ -51,6 +51,9 @@ drop_all(struct wb_server *s)
 	HASH_ITER(hh, s->files, f, next) {
 		file_ref(f);
 		f->when_closed = NULL;
+		sync_drop(f);
+		while (!LIST_EMPTY(&f->handles))
+			handle_free(LIST_FIRST(&f->handles));
 		for (e = extent_at(f, 0); e; e = n) {
 			n = extent_next(e);
 			extent_drop(e);
@@ -131,23 +134,44 @@ closed_check(struct wb_file *f)
 	fn(f->when_closed_arg, f);
 }
 
+/* Held back until a late copy can land no more, or by JUKEBOX? */
+static void
+wait_for_time(struct wb_file *f, uint64_t now)
+{
+	struct wb *wb = f->server->wb;
+	struct late_range *l = TAILQ_FIRST(&f->late);
+
+	if (l && l->until_usec > now) {
+		wb_due(wb, l->until_usec);
+		wb->late_files = true;
+	}
+	if (f->not_before_usec > now) {
+		wb_due(wb, f->not_before_usec);
+		wb->late_files = true;
+	}
+}
+
+/* Has a time come that it waited for? */
+static bool
+time_came(struct wb_file *f, uint64_t now)
+{
+	struct late_range *l = TAILQ_FIRST(&f->late);
+
+	return (l && l->until_usec <= now) ||
+	       (f->not_before_usec > f->server->wb->last_turn &&
+		f->not_before_usec <= now);
+}
+
 static void
 turn_file(struct wb_file *f, uint64_t now)
 {
 	file_ref(f);
 	extent_release_held(f, now);
-	if (!TAILQ_EMPTY(&f->late)) {	/* comes back when it has passed */
-		wb_due(f->server->wb, TAILQ_FIRST(&f->late)->until_usec);
-		f->server->wb->late_files = true;
-	}
 	truncate_check(f, now);
 	sync_check(f, now);
 	commit_check(f, false, now);
 	closed_check(f);
-	if (f->not_before_usec > now) {
-		wb_due(f->server->wb, f->not_before_usec);
-		f->server->wb->late_files = true;
-	}
+	wait_for_time(f, now);
 	file_put(f);
 }
 
@@ -181,9 +205,10 @@ kick_waiting(struct wb *wb, uint64_t now)
 	wb->late_files = false;
 	LIST_FOREACH(s, &wb->servers, link)
 		HASH_ITER(hh, s->files, f, next) {
-			if (!TAILQ_EMPTY(&f->late) ||
-			    f->not_before_usec > wb->last_turn)
+			if (late && time_came(f, now))
 				file_kick(f);
+			else if (late)
+				wait_for_time(f, now);
 			if (f->nr[EXTENT_UNSTABLE] && !f->commit)
 				commit_check(f, false, now);
 		}

@@ -119,6 +119,17 @@ finish(struct wb_file *f, struct sync_wait *w)
 	free(w);
 }
 
+void
+sync_drop(struct wb_file *f)
+{
+	struct sync_wait *w;
+
+	while ((w = TAILQ_FIRST(&f->waits))) {
+		TAILQ_REMOVE(&f->waits, w, link);
+		free(w);
+	}
+}
+
 static void
 on_sync_list(struct wb_file *f, bool wanted)
 {

@@ -34,6 +34,8 @@ int sync_begin(struct wb_file *, enum sync_kind, struct wb_handle *,
 /* Ends those that are done; puts the file on the server's list of files to
    flush, asks for a COMMIT. */
 void sync_check(struct wb_file *, uint64_t now);
+/* Nobody is told any more (the pipeline ends). */
+void sync_drop(struct wb_file *);
 /* What the flusher has to write for them; false: nothing. */
 bool sync_target(const struct wb_file *, uint64_t *target_seq,
 		 bool *only_close);

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* wb_bench.c - see wb_bench.h */
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/wb_bench.h"
+
+static void
+poke(void *arg)
+{
+	((struct bench *)arg)->poked = true;
+}
+
+static void
+gave_up(void *arg, struct wb_file *f, uint64_t offset, uint64_t length,
+	int err)
+{
+	(void)f;
+	(void)offset;
+	(void)err;
+	((struct bench *)arg)->gave_up += length;
+}
+
+static int
+queue(void *arg, struct wb_call *c)
+{
+	struct bench *b = arg;
+
+	assert(b->call_nr < BENCH_CALLS);
+	b->call[b->call_nr++] = c;
+	return 0;
+}
+
+static void
+raise_class(void *arg, struct wb_call *c, enum wb_class class)
+{
+	(void)c;
+	(void)class;
+	((struct bench *)arg)->raised++;
+}
+
+static const struct wb_calls calls = { queue, raise_class, NULL };
+
+static void
+room(void *arg)
+{
+	((struct bench *)arg)->rooms++;
+}
+
+static void
+released(void *arg)
+{
+	((struct bench *)arg)->released++;
+}
+
+static uint64_t
+either(uint64_t value, uint64_t otherwise)
+{
+	return value ? value : otherwise;
+}
+
+void
+bench_init(struct bench *b, const struct bench_options *o)
+{
+	static const struct wb_hooks hooks = { poke, gave_up };
+	static const struct slab_hooks slab_hooks = { room, released };
+	struct wb_limits limits = {
+		.dirty_bytes = either(o->dirty_bytes, 64 << 20),
+		.dirty_background_bytes = either(o->background_bytes, 32 << 20),
+		.dirty_expire_usec = 30000000,
+		.clean_expire_usec = 3600000000ull,
+		.late_duplicate_usec = 10000000,
+	};
+	struct wb_server_params params = {
+		.name = "bench",
+		.congestion_bytes = either(o->congestion_bytes, 64 << 20),
+		.congestion_policy = CONGESTION_SPLIT,
+		.slot_nr = 16,
+	};
+	uint64_t bytes = either(o->slab_bytes, 16 << 20);
+	struct nfswb_layout l;
+
+	memset(b, 0, sizeof *b);
+	b->now = 1000000;
+	b->chunk = NFSWB_NO_CHUNK;
+	b->wb = wb_new(&limits, &hooks, b, b->now);
+	b->server = wb_server_new(b->wb, &params, &calls, b, b->now);
+	if (nfswb_layout(&l, bytes))
+		abort();
+	b->control = aligned_alloc(4096, l.bytes);
+	memset(b->control, 0, l.bytes);
+	if (shm_view_init(&b->view, b->control, malloc(bytes), bytes))
+		abort();
+	shm_view_format(&b->view, 1);
+	b->slab = slab_new(b->wb, &b->view, &slab_hooks, b);
+	b->at = o->wsize;	/* kept for bench_open until the first write */
+	b->head = 0;
+}
+
+void
+bench_free(struct bench *b)
+{
+	wb_free(b->wb);
+	free(b->control);
+	free(b->view.data);
+}
+
+struct wb_handle *
+bench_open(struct bench *b, unsigned file_nr, uid_t uid, int oflags)
+{
+	struct wb_file_params params = {
+		.wsize = b->chunk == NFSWB_NO_CHUNK && b->at ? b->at : 1 << 20,
+		.stable = WB_UNSTABLE,
+		.max_size = INT64_MAX,
+	};
+	struct cred *cred = cred_get(uid, uid, NULL, 0);
+	struct wb_handle *h;
+	struct wb_file *f;
+	struct fh fh;
+	char name[32];
+
+	fh_set(&fh, &file_nr, sizeof file_nr);
+	snprintf(name, sizeof name, "file %u", file_nr);
+	f = file_get(b->server, &fh, &params, name);
+	h = handle_open(f, cred, oflags);
+	file_put(f);
+	cred_put(cred);
+	return h;
+}
+
+/* A claim, as the library makes it. */
+static uint32_t
+claim(struct bench *b, uint32_t want, uint64_t *place)
+{
+	uint64_t m;
+	uint32_t fill, n;
+
+	for (;;) {
+		if (b->chunk == NFSWB_NO_CHUNK) {
+			b->chunk = ring_grant_pop(&b->view);
+			if (b->chunk == NFSWB_NO_CHUNK)
+				return 0;
+		}
+		m = atomic_load(&b->view.mark[b->chunk]);
+		fill = nfswb_mark_fill(m);
+		if (!(m & NFSWB_MARK_CLOSED) && fill < nfswb_mark_limit(m))
+			break;
+		if (!(m & NFSWB_MARK_CLOSED) && fill < NFSWB_CHUNK_BYTES)
+			return 0;	/* may be raised */
+		b->chunk = NFSWB_NO_CHUNK;
+	}
+	n = nfswb_mark_limit(m) - fill;
+	if (n > want)
+		n = want;
+	atomic_fetch_add(&b->view.mark[b->chunk], n);
+	*place = (uint64_t)b->chunk * NFSWB_CHUNK_BYTES + fill;
+	return n;
+}
+
+static void
+ask_for_room(struct bench *b, uint32_t want)
+{
+	atomic_store(&b->view.control->want, want);
+	atomic_store(&b->view.control->want_chunk, b->chunk);
+	atomic_store(&b->view.control->c_waits, 1);
+	slab_serve(b->slab, b->now);
+	bench_turn(b);
+}
+
+bool
+bench_write(struct bench *b, struct wb_handle *h, uint64_t offset,
+	    uint32_t length, unsigned char fill)
+{
+	struct nfswb_ring_entry r = { .kind = h->oflags & O_APPEND
+				      ? NFSWB_RING_APPEND : NFSWB_RING_WRITE };
+	uint32_t n;
+	uint64_t place;
+	int err;
+
+	while (length) {
+		n = claim(b, length, &place);
+		if (!n) {
+			ask_for_room(b, length);
+			n = claim(b, length, &place);
+		}
+		if (!n)
+			return false;
+		memset(b->view.data + place, fill, n);
+		r.offset = r.kind == NFSWB_RING_APPEND ? 0 : offset;
+		r.place = place;
+		r.length = n;
+		err = slab_post(b->slab, h, &r, ++b->head, b->now);
+		if (err)
+			return false;
+		offset += n;
+		length -= n;
+	}
+	return true;
+}
+
+void
+bench_turn(struct bench *b)
+{
+	unsigned i;
+
+	for (i = 0; i < 1000; i++) {
+		b->poked = false;
+		wb_run(b->wb, b->now);
+		if (!b->poked)
+			return;
+	}
+	assert(!"the clockwork never rests");
+}
+
+void
+bench_advance(struct bench *b, uint64_t usec)
+{
+	b->now += usec;
+	bench_turn(b);
+}
+
+struct wb_call *
+bench_take(struct bench *b, unsigned index)
+{
+	struct wb_call *c;
+
+	if (index >= b->call_nr)
+		return NULL;
+	c = b->call[index];
+	b->call_nr--;
+	memmove(&b->call[index], &b->call[index + 1],
+		(b->call_nr - index) * sizeof b->call[0]);
+	return c;
+}
+
+void
+bench_answer(struct bench *b, struct wb_call *c, int err,
+	     enum wb_stable committed, unsigned verf)
+{
+	c->err = err;
+	c->written = c->count;
+	c->committed = committed;
+	c->transmissions = 1;
+	memset(c->verf, 0, WB_VERF);
+	memcpy(c->verf, &verf, sizeof verf);
+	c->done(c, b->now);
+	bench_turn(b);
+}
+
+unsigned
+bench_serve(struct bench *b, unsigned verf)
+{
+	struct wb_call *c;
+	unsigned nr = 0;
+
+	bench_turn(b);
+	while ((c = bench_take(b, 0))) {
+		bench_answer(b, c, 0, c->stable, verf);
+		nr++;
+	}
+	return nr;
+}
+
+unsigned
+bench_count(const struct bench *b, enum wb_call_kind kind)
+{
+	unsigned i, nr = 0;
+
+	for (i = 0; i < b->call_nr; i++)
+		nr += b->call[i]->kind == kind;
+	return nr;
+}
+
+void
+bench_done(void *arg, int err)
+{
+	struct bench_done *d = arg;
+
+	d->nr++;
+	d->err = err;
+}

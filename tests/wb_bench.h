@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * wb_bench.h - the pipeline on a bench: its calls are answered by hand
+ *
+ * A pipeline with one server, one slab on plain memory and files by number.  The
+ * test writes as the library would, turns the clockwork, looks at the calls that
+ * came out and answers them as it likes.
+ */
+#ifndef NFSWB_TESTS_WB_BENCH_H
+#define NFSWB_TESTS_WB_BENCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/writeback/pipeline_impl.h"
+
+#define BENCH_CALLS 1024
+
+struct bench {
+	struct wb *wb;
+	struct wb_server *server;
+	struct slab *slab;
+	struct shm_view view;
+	void *control;
+	uint64_t now;
+	bool poked;
+	unsigned rooms;			/* room() was called */
+	unsigned released;
+	uint64_t gave_up;
+	struct wb_call *call[BENCH_CALLS];	/* out, oldest first */
+	unsigned call_nr;
+	unsigned raised;
+	uint64_t head;			/* ring position */
+	uint32_t chunk;			/* the library's own */
+	uint32_t at;			/* in it */
+};
+
+struct bench_options {
+	uint64_t slab_bytes, dirty_bytes, background_bytes, congestion_bytes;
+	uint32_t wsize;
+};
+
+/* 0 in an option: something roomy. */
+void bench_init(struct bench *, const struct bench_options *);
+void bench_free(struct bench *);	/* checks that all sums are zero */
+
+struct wb_handle *bench_open(struct bench *, unsigned file_nr, uid_t uid,
+			     int oflags);
+/* Writes as the library does; false: no room was granted for all of it. */
+bool bench_write(struct bench *, struct wb_handle *, uint64_t offset,
+		 uint32_t length, unsigned char fill);
+/* Turns until nothing asks for another turn. */
+void bench_turn(struct bench *);
+void bench_advance(struct bench *, uint64_t usec);
+
+/* Takes the oldest call out and answers it. */
+struct wb_call *bench_take(struct bench *, unsigned index);
+void bench_answer(struct bench *, struct wb_call *, int err,
+		  enum wb_stable committed, unsigned verf);
+/* Answers everything as a good server until nothing comes any more; returns
+   how many. */
+unsigned bench_serve(struct bench *, unsigned verf);
+unsigned bench_count(const struct bench *, enum wb_call_kind);
+
+/* A completion to look at. */
+struct bench_done {
+	unsigned nr;
+	int err;
+};
+void bench_done(void *arg, int err);
+
+#endif
