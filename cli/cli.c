@@ -27,20 +27,31 @@ cli_reason(struct nfswb *wb)
 	return colon + 2;
 }
 
+/* What to do about it, where the library does not say so itself. */
+static const char *
+connect_hint(int err, const char *reason)
+{
+	if (strstr(reason, "is nfswbd running") != NULL)
+		return "";
+	if (err == ENOENT || err == ECONNREFUSED)
+		return "; is nfswbd running?";
+	if (err == EACCES)
+		return "; may this user use the daemon's socket?";
+	return "";
+}
+
 struct nfswb *
 cli_connect(const struct cli *cli, unsigned flags)
 {
 	struct nfswb *wb = nfswb_connect(cli->socket, flags);
 	int err = errno;
-	const char *hint = "";
+	const char *reason;
 
 	if (wb != NULL)
 		return wb;
-	if (err == ENOENT || err == ECONNREFUSED)
-		hint = "; is nfswbd running?";
-	else if (err == EACCES)
-		hint = "; may this user use the daemon's socket?";
-	complain("cannot connect to nfswbd: %s%s", cli_reason(NULL), hint);
+	reason = cli_reason(NULL);
+	complain("cannot connect to nfswbd: %s%s", reason,
+		 connect_hint(err, reason));
 	return NULL;
 }
 
