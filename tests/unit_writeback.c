@@ -320,6 +320,37 @@ last_close_gives_failed_data_up_and_counts_it(void)
 }
 
 static void
+failed_data_that_fills_the_slab_is_tried_once_more_and_told(void)
+{
+	struct bench_done d = { 0, 1 };
+	struct wb_handle *h;
+	unsigned i, n = 0;
+
+	start(&(struct bench_options) { .slab_bytes = 4 * 65536 });
+	h = bench_open(&b, 1, 10, O_RDWR);
+	while (n < 100 && bench_write(&b, h, n * 65536, 65536, 'a'))
+		n++;
+	bench_turn(&b);
+	for (i = 0; i < 100 && b.call_nr; i++)
+		bench_answer(&b, bench_take(&b, 0), -ENOSPC, 0, 1);
+	CU_ASSERT_EQUAL(b.slab->bytes[EXTENT_FAILED], n * 65536);
+	slab_retry_failed(b.slab, b.now, bench_done, &d);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_WRITE), 1);
+	bench_answer(&b, bench_take(&b, 0), -ENOSPC, 0, 1);
+	CU_ASSERT_EQUAL(d.nr, 1);
+	CU_ASSERT_EQUAL(d.err, -ENOSPC);
+	slab_retry_failed(b.slab, b.now, bench_done, &d);
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(d.nr, 2);
+	CU_ASSERT_EQUAL(d.err, 0);
+	handle_fsync(h, b.now, bench_done, &d);	/* is still owed the failure */
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(d.err, -ENOSPC);
+	bench_free(&b);
+}
+
+static void
 refused_commit_is_written_again_not_only_committed(void)
 {
 	struct bench_done d = { 0, 1 };
@@ -904,6 +935,7 @@ UNIT_TESTS(writeback,
 	UNIT(fsync_ends_though_the_writer_never_stops),
 	UNIT(refused_write_is_told_to_each_handle_once_and_tried_again),
 	UNIT(last_close_gives_failed_data_up_and_counts_it),
+	UNIT(failed_data_that_fills_the_slab_is_tried_once_more_and_told),
 	UNIT(refused_commit_is_written_again_not_only_committed),
 	UNIT(jukebox_is_tried_again_unseen_and_holds_up_that_file_only),
 	UNIT(short_write_sends_the_rest_again),

@@ -263,52 +263,22 @@ wb_deadline(const struct wb *wb)
 
 /* ---- everything at once ---- */
 
-struct all_wait {
-	unsigned left;
-	int err;
-	wb_done_fn *done;
-	void *arg;
-};
-
-static void
-one_done(void *arg, int err)
-{
-	struct all_wait *a = arg;
-
-	if (err && !a->err)
-		a->err = err;
-	if (--a->left)
-		return;
-	a->done(a->arg, a->err);
-	free(a);
-}
-
 int
 wb_sync(struct wb *wb, bool (*match)(void *arg, struct wb_file *),
 	void *match_arg, uint64_t now, wb_done_fn *done, void *arg)
 {
-	struct all_wait *a = calloc(1, sizeof *a);
+	struct sync_group *g = sync_group_new(done, arg);
 	struct wb_server *s;
 	struct wb_file *f, *next;
 
-	if (!a)
+	if (!g)
 		return -ENOMEM;
-	a->done = done;
-	a->arg = arg;
-	a->left = 1;
 	LIST_FOREACH(s, &wb->servers, link)
-		HASH_ITER(hh, s->files, f, next) {
-			if (!file_left_bytes(f) ||
-			    (match && !match(match_arg, f)))
-				continue;
-			a->left++;
-			if (sync_begin(f, SYNC_ALL, NULL, now, one_done,
-				       a) < 0) {
-				a->left--;
-				a->err = -ENOMEM;
-			}
-		}
-	wb_fail_later(wb, one_done, a, 0);
+		HASH_ITER(hh, s->files, f, next)
+			if (file_left_bytes(f) &&
+			    (!match || match(match_arg, f)))
+				sync_group_add(g, f, now);
+	sync_group_end(g, wb);
 	return 0;
 }
 

@@ -119,17 +119,6 @@ finish(struct wb_file *f, struct sync_wait *w)
 	free(w);
 }
 
-void
-sync_drop(struct wb_file *f)
-{
-	struct sync_wait *w;
-
-	while ((w = TAILQ_FIRST(&f->waits))) {
-		TAILQ_REMOVE(&f->waits, w, link);
-		free(w);
-	}
-}
-
 static void
 on_sync_list(struct wb_file *f, bool wanted)
 {
@@ -179,4 +168,90 @@ sync_target(const struct wb_file *f, uint64_t *target_seq, bool *only_close)
 			*only_close = false;
 	}
 	return any;
+}
+
+/* ---- several files as one ---- */
+
+struct sync_group {
+	unsigned left;
+	int err;
+	wb_done_fn *done;
+	void *arg;
+};
+
+struct sync_group *
+sync_group_new(wb_done_fn *done, void *arg)
+{
+	struct sync_group *g = calloc(1, sizeof *g);
+
+	if (!g)
+		return NULL;
+	g->left = 1;
+	g->done = done;
+	g->arg = arg;
+	return g;
+}
+
+static void
+group_done(void *arg, int err)
+{
+	struct sync_group *g = arg;
+
+	if (err && !g->err)
+		g->err = err;
+	if (--g->left)
+		return;
+	g->done(g->arg, g->err);
+	free(g);
+}
+
+void
+sync_group_add(struct sync_group *g, struct wb_file *f, uint64_t now)
+{
+	g->left++;
+	if (sync_begin(f, SYNC_ALL, NULL, now, group_done, g) == 0)
+		return;
+	g->left--;
+	g->err = -ENOMEM;
+}
+
+void
+sync_group_end(struct sync_group *g, struct wb *wb)
+{
+	wb_fail_later(wb, group_done, g, 0);
+}
+
+void
+sync_drop(struct wb_file *f)
+{
+	struct sync_wait *w;
+	struct sync_group *g;
+
+	while ((w = TAILQ_FIRST(&f->waits))) {
+		TAILQ_REMOVE(&f->waits, w, link);
+		g = w->done == group_done ? w->arg : NULL;
+		if (g && --g->left == 0)
+			free(g);
+		free(w);
+	}
+}
+
+void
+slab_retry_failed(struct slab *s, uint64_t now, wb_done_fn *done, void *arg)
+{
+	struct sync_group *g = sync_group_new(done, arg);
+	struct chunk *c;
+	struct extent *e;
+
+	if (!g) {
+		wb_fail_later(s->wb, done, arg, -ENOMEM);
+		return;
+	}
+	/* Waiting for a file makes all of its FAILED extents DIRTY, so each
+	   file is added once. */
+	TAILQ_FOREACH(c, &s->closed, link)
+		LIST_FOREACH(e, &c->extents, chunk_link)
+			if (e->state == EXTENT_FAILED)
+				sync_group_add(g, e->file, now);
+	sync_group_end(g, s->wb);
 }

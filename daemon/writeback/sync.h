@@ -16,6 +16,8 @@
 
 #include "daemon/writeback/file.h"
 
+struct sync_group;
+
 enum sync_kind { SYNC_FSYNC, SYNC_CLOSE, SYNC_ALL, SYNC_FLUSH };
 
 struct sync_wait {
@@ -34,6 +36,11 @@ int sync_begin(struct wb_file *, enum sync_kind, struct wb_handle *,
 /* Ends those that are done; puts the file on the server's list of files to
    flush, asks for a COMMIT. */
 void sync_check(struct wb_file *, uint64_t now);
+/* Waits for several files as one: done comes when all are, with the first
+   failure.  _end must follow _new, also when nothing was added. */
+struct sync_group *sync_group_new(wb_done_fn *, void *arg);
+void sync_group_add(struct sync_group *, struct wb_file *, uint64_t now);
+void sync_group_end(struct sync_group *, struct wb *);
 /* Nobody is told any more (the pipeline ends). */
 void sync_drop(struct wb_file *);
 /* What the flusher has to write for them; false: nothing. */
