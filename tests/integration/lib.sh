@@ -173,6 +173,12 @@ nfswb() {
 	LD_LIBRARY_PATH=$top_builddir/.libs "$top_builddir/.libs/nfswb" "$@"
 }
 
+# For "nfswb_exec ... &": $! is then the program itself.
+nfswb_exec() {
+	export LD_LIBRARY_PATH=$top_builddir/.libs
+	exec setpriv --pdeathsig KILL "$top_builddir/.libs/nfswb" "$@"
+}
+
 # nfswbd_config LINE...: [nfswbd] of the next start.
 nfswbd_config() {
 	printf '%s\n' '[nfswbd]' 'allow_urls = yes' "$@" > "$tmp/nfswb.conf"
@@ -237,8 +243,8 @@ pattern() {
 	"$top_builddir/tests/pattern" "$@"
 }
 
-# The program do.c; client NAME starts one, tell NAME COMMAND... gives it a
-# line and prints the answer.
+# The program do.c.  client NAME [OPTION OF setpriv...] starts one, ask NAME
+# COMMAND... gives it a line, hear NAME prints the answer, tell does both.
 
 do_program() {
 	LD_LIBRARY_PATH=$top_builddir/.libs
@@ -265,13 +271,21 @@ client() {
 	eval "in_$name=$fd_in out_$name=$fd_out pid_$name=$!"
 }
 
-tell() {
-	local name=$1 answer to="in_$1" from="out_$1"
+ask() {
+	local to="in_$1"
 	shift
-	echo "$*" >&"${!to}" || return 1
-	read -r -t 120 answer <&"${!from}" || return 1
+	echo "$*" >&"${!to}"
+}
+
+hear() {
+	local answer='' from="out_$1"
+	read -r -t 120 answer <&"${!from}" || answer="no answer"
 	echo "$answer"
 	[ "${answer%% *}" = ok ]
+}
+
+tell() {
+	ask "$@" && hear "$1"
 }
 
 hang_up() {

@@ -60,11 +60,11 @@ check "what was got is identical" cmp "$tmp/tree/size-5000000" "$tmp/got"
 writes=$(stat_of 'v["nfs_nr_writes"]')
 commits=$(stat_of 'v["nfs_nr_commits"]')
 put_stream() {
-	pattern $stream_bytes 7 | nfswb put - "$(url stream)"
+	pattern "$stream_bytes" 7 | nfswb put - "$(url stream)"
 }
 check "a stream from standard input is put" put_stream
 check "the stream is identical" \
-	cmp <(pattern $stream_bytes 7) "$ganesha_export/stream"
+	cmp <(pattern "$stream_bytes" 7) "$ganesha_export/stream"
 writes=$(($(stat_of 'v["nfs_nr_writes"]') - writes))
 commits=$(($(stat_of 'v["nfs_nr_commits"]') - commits))
 echo "# $writes WRITEs, $commits COMMITs"

@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# daemon_killed.sh - nfswbd is killed in the middle of a put and started again
+# shellcheck source=tests/integration/lib.sh
+. "${top_srcdir:-.}/tests/integration/lib.sh"
+need_ganesha
+server_start
+nfswbd_start
+
+bytes=$((256 << 20))
+pattern $bytes 1 > "$tmp/source"
+
+instance=$(stat_of 's["instance"]')
+nfswb_exec put "$tmp/source" "$(url file)" 2> "$tmp/put.err" &
+put_pid=$!
+children="$children $put_pid"
+check "a fifth has left for the server" await_sent $((bytes / 5)) $put_pid
+nfswbd_kill
+check "nfswbd is killed while put runs" process_runs $put_pid
+nfswbd_start
+check_is "another instance serves" "$(stat_of 's["instance"]')" != "$instance"
+check "more has left for the server" await_sent $((bytes / 5)) $put_pid
+nfswbd_kill
+check "nfswbd is killed again while put runs" process_runs $put_pid
+nfswbd_start
+wait $put_pid
+check_is "put ends with exit code 0" $? -eq 0
+check_is "and without a word" "$(cat "$tmp/put.err")" = ""
+check "the file is identical" cmp "$tmp/source" "$ganesha_export/file"
+
+# An application that is idle while the daemon dies.
+client app
+check "a program opens a file" tell app open "$(url idle)" wc
+check "it writes" tell app pwrite 0 1000000 2
+nfswbd_kill
+nfswbd_start
+check "after the daemon's restart it writes on" tell app pwrite 1000000 1000 2
+check "its fsync succeeds" tell app fsync
+check "all of it is there" \
+	cmp <(pattern 1001000 2) "$ganesha_export/idle"
+check "it closes" tell app close
+hang_up app
+check_is "nothing was given up" "$(stat_of 'len(s["given_up"])')" -eq 0
+
+# Every tree, with names, in the middle of it.
+mkdir "$tmp/tree"
+for n in $(seq 400); do
+	pattern $((n * 500)) "$n" > "$tmp/tree/$n"
+done
+nfswb_exec put -r "$tmp/tree" "$(url tree)" 2> "$tmp/put.err" &
+put_pid=$!
+children="$children $put_pid"
+check "some files of a tree have left" await_sent 4000000 $put_pid
+nfswbd_kill
+nfswbd_start
+wait $put_pid
+check_is "put of the tree ends with exit code 0" $? -eq 0
+diag < "$tmp/put.err"
+check "the tree is identical" diff -r "$tmp/tree" "$ganesha_export/tree"
+done_testing
