@@ -64,6 +64,24 @@ check_is() {
 	fi
 }
 
+# refused SENTENCE EXIT_CODE REGEX COMMAND...: it ends so, and says why in one
+# line.
+refused() {
+	local sentence=$1 code=$2 regex=$3 got
+	shift 3
+	"$@" > "$tmp/refused.out" 2> "$tmp/refused.msg" < /dev/null
+	got=$?
+	if [ $got = "$code" ] && [ "$(wc -l < "$tmp/refused.msg")" = 1 ] &&
+	    grep -Eq -- "$regex" "$tmp/refused.msg"; then
+		ok "$sentence"
+		diag < "$tmp/refused.msg"
+	else
+		not_ok "$sentence"
+		echo "# exit code $got (wanted: $code), wanted: $regex; said:"
+		diag < "$tmp/refused.msg"
+	fi
+}
+
 skip() {
 	tests_run=$((tests_run + 1))
 	echo "ok $tests_run - $1 # SKIP $2"
