@@ -96,7 +96,7 @@ static void
 server_verifier(struct wb_file *from, const unsigned char verf[WB_VERF])
 {
 	struct wb_server *s = from->server;
-	struct wb_file *f, *next;
+	struct wb_file *f;
 
 	if (s->have_verf && !memcmp(s->verf, verf, WB_VERF))
 		return;
@@ -107,8 +107,8 @@ server_verifier(struct wb_file *from, const unsigned char verf[WB_VERF])
 	}
 	s->stats.verifier_changes++;
 	log_info("server %s: the write verifier changed", s->name);
-	HASH_ITER(hh, s->files, f, next)
-		if (f != from && f->nr[EXTENT_UNSTABLE]) {
+	TAILQ_FOREACH(f, &s->unstable_files, unstable_link)
+		if (f != from) {
 			f->commit_soon = true;
 			file_kick(f);
 		}

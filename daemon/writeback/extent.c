@@ -134,6 +134,20 @@ dirty_list_check(struct wb_file *f, uint64_t dirtied_usec)
 	}
 }
 
+/* So does it the list of those that a COMMIT would free room of. */
+static void
+unstable_list_check(struct wb_file *f)
+{
+	struct wb_server *s = f->server;
+	bool unstable = f->nr[EXTENT_UNSTABLE] > 0;
+
+	if (unstable && !f->on_unstable)
+		TAILQ_INSERT_TAIL(&s->unstable_files, f, unstable_link);
+	else if (!unstable && f->on_unstable)
+		TAILQ_REMOVE(&s->unstable_files, f, unstable_link);
+	f->on_unstable = unstable;
+}
+
 static void
 list_entry(struct extent *e, enum extent_state to)
 {
@@ -208,6 +222,7 @@ extent_set_state(struct extent *e, enum extent_state to)
 	else if (to != EXTENT_GHOST && to != EXTENT_WRITEBACK)
 		extent_list_remove(e);
 	dirty_list_check(f, e->dirtied_usec);
+	unstable_list_check(f);
 	slab_chunk_check(e->slab, c);
 }
 

@@ -58,6 +58,8 @@ struct wb_file {
 	uint64_t dirtied_usec;		/* since when it has dirty data */
 	TAILQ_ENTRY(wb_file) dirty_link;	/* server->dirty_files */
 	bool on_dirty;
+	TAILQ_ENTRY(wb_file) unstable_link;	/* server->unstable_files */
+	bool on_unstable;
 	TAILQ_ENTRY(wb_file) sync_link;	/* server->sync_files */
 	bool on_sync;
 	TAILQ_ENTRY(wb_file) kick_link;	/* wb->kicked */

@@ -191,27 +191,37 @@ run_kicked(struct wb *wb, uint64_t now)
 	}
 }
 
-/* Files that wait for a time, or whose COMMIT may pay now that room is
-   short. */
+/* Files that wait for a time: rare, so all are looked at. */
 static void
-kick_waiting(struct wb *wb, uint64_t now)
+kick_late(struct wb *wb, uint64_t now)
 {
 	struct wb_server *s;
 	struct wb_file *f, *next;
-	bool late = wb->late_files, room = throttle_waiting(wb);
 
-	if (!late && !room && !wb->draining)
+	if (!wb->late_files)
 		return;
 	wb->late_files = false;
 	LIST_FOREACH(s, &wb->servers, link)
 		HASH_ITER(hh, s->files, f, next) {
-			if (late && time_came(f, now))
+			if (time_came(f, now))
 				file_kick(f);
-			else if (late)
+			else
 				wait_for_time(f, now);
-			if (f->nr[EXTENT_UNSTABLE] && !f->commit)
-				commit_check(f, false, now);
 		}
+}
+
+/* A COMMIT may pay now that room is short. */
+static void
+commit_for_room(struct wb *wb, uint64_t now)
+{
+	struct wb_server *s;
+	struct wb_file *f;
+
+	if (!throttle_waiting(wb) && !wb->draining)
+		return;
+	LIST_FOREACH(s, &wb->servers, link)
+		TAILQ_FOREACH(f, &s->unstable_files, unstable_link)
+			commit_check(f, false, now);
 }
 
 static void
@@ -244,8 +254,9 @@ wb_run(struct wb *wb, uint64_t now)
 	wb->now = now;
 	wb->deadline = UINT64_MAX;
 	run_later(wb);
-	kick_waiting(wb, now);
+	kick_late(wb, now);
 	run_kicked(wb, now);
+	commit_for_room(wb, now);
 	throttle_run(wb, now);
 	LIST_FOREACH(s, &wb->servers, link)
 		flusher_run(s, now);

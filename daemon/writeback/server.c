@@ -24,6 +24,7 @@ wb_server_new(struct wb *wb, const struct wb_server_params *params,
 	s->calls = calls;
 	s->calls_arg = calls_arg;
 	TAILQ_INIT(&s->dirty_files);
+	TAILQ_INIT(&s->unstable_files);
 	TAILQ_INIT(&s->sync_files);
 	LIST_INIT(&s->free_ops);
 	TAILQ_INIT(&s->free_commits);

@@ -21,6 +21,7 @@ struct wb_server {
 
 	struct wb_file *files;		/* uthash by fh */
 	struct file_list dirty_files;	/* oldest first */
+	struct file_list unstable_files;
 	struct file_list sync_files;	/* somebody waits, first in first out */
 	uint64_t next_age_usec;		/* no file is too old before */
 	uint64_t bytes[EXTENT_STATE_NR];

@@ -18,6 +18,7 @@
 
 #define GRANT_MIN 4096u
 #define AHEAD_MAX 64u
+#define WANT_MAX 16u		/* for one that waits, at a time */
 #define IDLE_USEC 10000		/* a grant nobody filled for so long */
 
 uint64_t
@@ -136,11 +137,12 @@ grant_chunk(struct slab *s, enum waiting_for *why)
 	return true;
 }
 
-/* Gives what it may to a slab that asked; why: it got nothing. */
+/* Gives what it may to a slab that asked: what it wants, WANT_MAX chunks at the
+   most; why: it got nothing. */
 static bool
 grant_wanted(struct slab *s, enum waiting_for *why)
 {
-	uint32_t want = s->want_chunk;
+	uint32_t want = s->want_chunk, n;
 	struct chunk *c;
 
 	if (want < s->view.layout.chunk_nr) {
@@ -149,7 +151,13 @@ grant_wanted(struct slab *s, enum waiting_for *why)
 		    raise_chunk(s, c))
 			return true;
 	}
-	return grant_chunk(s, why);
+	for (n = 0; n < WANT_MAX; n++) {
+		if (n && (uint64_t)n * NFSWB_CHUNK_BYTES >= s->want)
+			break;
+		if (!grant_chunk(s, why))
+			break;
+	}
+	return n > 0;
 }
 
 /* ---- waiting ---- */
