@@ -199,7 +199,7 @@ read_once(struct connection *c)
 					"the server closed it");
 		return false;
 	}
-	c->rx_usec = loop_now(c->loop);
+	c->heard_usec = c->rx_usec = loop_now(c->loop);
 	if (!direct)
 		return feed(c, (size_t)n);
 	return !record_took(&c->reader, (size_t)n) || deliver(c);

@@ -51,7 +51,8 @@ struct connection {
 	unsigned failure_nr;		/* since the server last said something */
 	bool said;			/* the administrator knows it is down */
 	uint64_t random;
-	uint64_t rx_usec;		/* the last byte came (or it came up) */
+	uint64_t heard_usec;		/* the last byte came, on any of them */
+	uint64_t rx_usec;		/* the last byte came, or this one up */
 	struct loop_watch *watch;
 	struct loop_timer *timer;
 	struct record_reader reader;

@@ -126,7 +126,8 @@ static uint64_t
 waits_since(const struct rpc_client *c, const struct rpc_call *call)
 {
 	return call->out ? call->slot_usec :
-			   later_of(call->timing.queued, c->connection.rx_usec);
+			   later_of(call->timing.queued,
+				    c->connection.heard_usec);
 }
 
 static void

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* rpc_tcp_test.c - the client over TCP on loopback: ports, refusals */
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "rpc/parts.h"
+#include "rpc/socket.h"
+#include "tests/rpcfake.h"
+
+/* A listening socket; addr is where. */
+static int
+listen_at(struct sockaddr_storage *addr, socklen_t *len, sa_family_t family)
+{
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	memset(addr, 0, sizeof *addr);
+	addr->ss_family = family;
+	if (family == AF_INET6) {
+		((struct sockaddr_in6 *)addr)->sin6_addr = in6addr_loopback;
+		*len = sizeof(struct sockaddr_in6);
+	} else {
+		((struct sockaddr_in *)addr)->sin_addr.s_addr =
+			htonl(INADDR_LOOPBACK);
+		*len = sizeof(struct sockaddr_in);
+	}
+	if (fd < 0 || bind(fd, (struct sockaddr *)addr, *len) < 0 ||
+	    listen(fd, 8) < 0) {
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	CU_ASSERT_EQUAL(getsockname(fd, (struct sockaddr *)addr, len), 0);
+	return fd;
+}
+
+/* Accepts one, which is blocking until a connect has begun; its port. */
+static int
+accept_one(int listener, unsigned *port)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof peer;
+	int fd = accept4(listener, (struct sockaddr *)&peer, &len,
+			 SOCK_CLOEXEC);
+
+	CU_ASSERT_FATAL(fd >= 0);
+	*port = ntohs(peer.ss_family == AF_INET6 ?
+		      ((struct sockaddr_in6 *)&peer)->sin6_port :
+		      ((struct sockaddr_in *)&peer)->sin_port);
+	return fd;
+}
+
+static void
+start(struct fake *f, int *listener, sa_family_t family)
+{
+	fake_init(f);
+	*listener = listen_at(&f->params.addr, &f->params.addr_len, family);
+	f->params.connect_hook = NULL;
+	fake_start(f);
+}
+
+static bool
+is_up(void *arg)
+{
+	struct fake *f = arg;
+
+	return rpc_client_state(f->client) == RPC_UP;
+}
+
+static void
+answer_over(sa_family_t family)
+{
+	unsigned char buf[1024];
+	struct rpc_call_info info;
+	struct outcome o;
+	struct fake f;
+	unsigned port;
+	int listener;
+	XDR x;
+
+	start(&f, &listener, family);
+	if (listener < 0) {	/* no IPv6 here */
+		fake_stop(&f);
+		return;
+	}
+	fake_getattr(&f, &o);
+	CU_ASSERT(vloop_run_until(f.loop, is_up, &f, SECOND));
+	f.fd = accept_one(listener, &port);
+	fake_run(&f);
+	CU_ASSERT_FATAL(recv(f.fd, buf, sizeof buf, 0) > 40);
+	xdrmem_create(&x, (char *)buf + 4, sizeof buf - 4, XDR_DECODE);
+	CU_ASSERT_EQUAL(rpc_decode_call(&x, &info), 0);
+	fake_reply_xid(&f, info.xid, info.proc);
+	fake_run(&f);
+	CU_ASSERT_EQUAL(o.done_nr, 1);
+	CU_ASSERT_EQUAL(o.err, 0);
+	fake_stop(&f);
+	close(listener);
+}
+
+static void
+a_call_is_answered_over_tcp(void)
+{
+	answer_over(AF_INET);
+}
+
+static void
+a_call_is_answered_over_tcp_on_ipv6(void)
+{
+	answer_over(AF_INET6);
+}
+
+static void
+a_new_connection_comes_from_the_same_port(void)
+{
+	struct outcome o;
+	struct fake f;
+	unsigned port, again, i;
+	int listener, fd;
+
+	start(&f, &listener, AF_INET);
+	fake_getattr(&f, &o);
+	fake_run(&f);
+	fd = accept_one(listener, &port);
+	for (i = 0; i < 3; i++) {
+		/* silent: the client gives it up */
+		fake_pass(&f, 10 * SECOND + SECOND / 2);
+		close(fd);
+		fd = accept_one(listener, &again);
+		CU_ASSERT_EQUAL(again, port);
+	}
+	close(fd);
+	close(listener);
+	fake_stop(&f);
+}
+
+static void
+a_refused_connection_is_tried_again(void)
+{
+	struct outcome o;
+	struct fake f;
+	int listener;
+
+	start(&f, &listener, AF_INET);
+	close(listener);
+	fake_getattr(&f, &o);
+	fake_pass(&f, 10 * SECOND);
+	CU_ASSERT_EQUAL(o.done_nr, 0);
+	CU_ASSERT(f.client->connection.failure_nr > 3);
+	CU_ASSERT_NOT_EQUAL(rpc_client_state(f.client), RPC_UP);
+	fake_stop(&f);
+	CU_ASSERT_EQUAL(o.err, -ECANCELED);
+}
+
+static bool
+may_bind_reserved(void)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_STREAM, 0), port, err = -1;
+
+	for (port = 1023; port >= 512 && err; port--) {
+		in.sin_port = htons((uint16_t)port);
+		err = bind(fd, (struct sockaddr *)&in, sizeof in);
+		if (err && errno != EADDRINUSE)
+			break;
+	}
+	close(fd);
+	return !err;
+}
+
+static int
+connect_with(enum rpc_resvport resvport, const struct sockaddr_storage *addr,
+	     socklen_t len, uint64_t random, unsigned *port)
+{
+	struct socket_params p = { .addr = addr, .addr_len = len,
+				   .resvport = resvport, .random = random };
+	int fd = socket_connect(&p);
+
+	*port = fd >= 0 ? socket_port(fd) : 0;
+	return fd;
+}
+
+static void
+resvport_is_below_1024_where_that_may_be(void)
+{
+	struct sockaddr_storage addr;
+	socklen_t len;
+	int listener = listen_at(&addr, &len, AF_INET), fd, i;
+	unsigned port;
+
+	for (i = 0; i < 20; i++) {
+		fd = connect_with(RPC_RESVPORT_YES, &addr, len, (unsigned)i * 37,
+				  &port);
+		if (may_bind_reserved()) {
+			CU_ASSERT(port >= 512 && port < 1024);
+		} else {
+			CU_ASSERT_EQUAL(fd, -EACCES);
+		}
+		if (fd >= 0)
+			socket_abort(fd);
+		fd = connect_with(RPC_RESVPORT_AUTO, &addr, len,
+				  (unsigned)i * 37, &port);
+		CU_ASSERT(fd >= 0);
+		CU_ASSERT_EQUAL(port < 1024, may_bind_reserved());
+		socket_abort(fd);
+		fd = connect_with(RPC_RESVPORT_NO, &addr, len, 0, &port);
+		CU_ASSERT(fd >= 0 && port >= 1024);
+		socket_abort(fd);
+	}
+	close(listener);
+}
+
+static void
+a_reserved_port_in_use_is_passed_over(void)
+{
+	struct sockaddr_storage addr;
+	socklen_t len;
+	int listener = listen_at(&addr, &len, AF_INET), a, b;
+	unsigned port_a, port_b;
+
+	a = connect_with(RPC_RESVPORT_AUTO, &addr, len, 5, &port_a);
+	b = connect_with(RPC_RESVPORT_AUTO, &addr, len, 5, &port_b);
+	CU_ASSERT(a >= 0 && b >= 0);
+	CU_ASSERT_NOT_EQUAL(port_a, port_b);
+	CU_ASSERT_EQUAL(port_a < 1024, port_b < 1024);
+	socket_abort(a);
+	socket_abort(b);
+	close(listener);
+}
+
+UNIT_TESTS(rpc_tcp,
+	UNIT(a_call_is_answered_over_tcp),
+	UNIT(a_call_is_answered_over_tcp_on_ipv6),
+	UNIT(a_new_connection_comes_from_the_same_port),
+	UNIT(a_refused_connection_is_tried_again),
+	UNIT(resvport_is_below_1024_where_that_may_be),
+	UNIT(a_reserved_port_in_use_is_passed_over),
+)
