@@ -353,6 +353,7 @@ mount_restore(struct servers *s, const struct target *t, const json_t *j)
 	json_int_t max_size;
 	struct resolved r;
 	struct fsinfo info;
+	struct mount *m;
 	struct fh root;
 
 	if (!p || json_unpack((json_t *)j,
@@ -372,7 +373,8 @@ mount_restore(struct servers *s, const struct target *t, const json_t *j)
 		p->server = server_get(p, &r, (unsigned)port);
 	if (!p->server)
 		return NULL;
-	return mount_get(p, p->server, export, &root, &info);
+	m = mount_find(s, p->server, place_config(p), export);
+	return m ? m : mount_get(p, p->server, export, &root, &info);
 }
 
 /* ---- all of them ---- */

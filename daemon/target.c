@@ -292,13 +292,13 @@ urls_allowed(const struct config *config)
 }
 
 static int
-parse(const struct config *config, struct target *t, char **error)
+parse(const struct config *config, struct target *t, bool urls, char **error)
 {
 	size_t name_len;
 	int err;
 
 	if (!strncmp(t->text, SCHEME, strlen(SCHEME))) {
-		if (!urls_allowed(config))
+		if (!urls)
 			return refuse(error, -EACCES, "target '%s' refused: "
 				      "this nfswbd takes only NAME:/path of its "
 				      "[mount] sections; allow_urls = yes "
@@ -316,18 +316,36 @@ parse(const struct config *config, struct target *t, char **error)
 	return parse_named(config, t, name_len, error);
 }
 
-int
-target_parse(const struct config *config, const char *text, struct target *t,
-	     char **error)
+static int
+parse_text(const struct config *config, const char *text, struct target *t,
+	   bool urls, char **error)
 {
 	int err;
 
 	memset(t, 0, sizeof *t);
 	*error = NULL;
 	t->text = strdup(text);
-	err = t->text ? parse(config, t, error) : no_memory(error);
+	err = t->text ? parse(config, t, urls, error) : no_memory(error);
 	if (err)
 		target_clear(t);
+	return err;
+}
+
+int
+target_parse(const struct config *config, const char *text, struct target *t,
+	     char **error)
+{
+	return parse_text(config, text, t, urls_allowed(config), error);
+}
+
+int
+target_parse_again(const struct config *config, const char *text,
+		   struct target *t)
+{
+	char *error;
+	int err = parse_text(config, text, t, true, &error);
+
+	free(error);
 	return err;
 }
 

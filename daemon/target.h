@@ -28,6 +28,9 @@ struct target {
  */
 int target_parse(const struct config *, const char *text, struct target *,
 		 char **error);
+/* One that was accepted before: by whom, and what was allowed, is past. */
+int target_parse_again(const struct config *, const char *text,
+		       struct target *);
 /* Of zeroed memory too. */
 void target_clear(struct target *);
 
