@@ -20,7 +20,7 @@
 static bool
 may_write(const struct session_file *sf)
 {
-	return (handle_oflags(sf->handle) & O_ACCMODE) != O_RDONLY;
+	return (sf->oflags & O_ACCMODE) != O_RDONLY;
 }
 
 static void
@@ -302,7 +302,7 @@ api_read(struct request *r)
 	uint32_t want;
 
 	if (!r->sf ||
-	    (handle_oflags(r->sf->handle) & O_ACCMODE) == O_WRONLY) {
+	    (r->sf->oflags & O_ACCMODE) == O_WRONLY) {
 		request_end(r, -EBADF);
 		return;
 	}

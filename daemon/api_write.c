@@ -50,7 +50,7 @@ finish(struct session *s, int err)
 	s->writing = NULL;
 	if (err && !r->done)
 		request_fail(r, err, NULL);
-	else if (!err && handle_oflags(r->sf->handle) & O_DSYNC)
+	else if (!err && r->sf->oflags & O_DSYNC)
 		handle_fsync(r->sf->handle, session_now(s), synced, r);
 	else
 		reply(r);
@@ -116,7 +116,7 @@ api_write(struct request *r)
 	int64_t start = (int64_t)args(r)->offset;
 
 	if (!r->sf ||
-	    (handle_oflags(r->sf->handle) & O_ACCMODE) == O_RDONLY) {
+	    (r->sf->oflags & O_ACCMODE) == O_RDONLY) {
 		request_end(r, -EBADF);
 		return;
 	}
@@ -129,7 +129,7 @@ api_write(struct request *r)
 		reply(r);
 		return;
 	}
-	if (handle_oflags(r->sf->handle) & O_APPEND)
+	if (r->sf->oflags & O_APPEND)
 		start = handle_reserve(r->sf->handle, length);
 	else if (args(r)->offset > (uint64_t)INT64_MAX - length)
 		start = -EINVAL;

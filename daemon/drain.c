@@ -13,6 +13,9 @@
  * Who goes to sleep stores its flag, fences, and looks again at everything the
  * other side would ring for (SHARED-MEMORY, "Waking").
  *
+ * A ring that is drained outside of the session's turn asks for one, since room
+ * that was used up is to be granted anew.
+ *
  * A client may punch holes into what it maps, which makes our touch of a page
  * wait: a session whose ring made the loop sleep for long is closed.
  */
@@ -148,7 +151,9 @@ drain_to(struct session *s, uint64_t until, unsigned budget)
 	if (s->tail != before) {
 		s->active = true;
 		atomic_store_explicit(&s->memory.view.control->tail, s->tail,
-				      memory_order_release);
+				      memory_order_seq_cst);
+		if (!s->in_turn)
+			session_poke(s);
 	}
 	if (watchdog_barks(&dog) && !s->broken)
 		session_hangup(s, "its memory made the daemon wait");
@@ -171,7 +176,6 @@ missed_something(const struct session *s, uint32_t flag)
 	const struct nfswb_control *c = s->memory.view.control;
 	uint64_t used;
 
-	atomic_thread_fence(memory_order_seq_cst);
 	if (s->owner->stopping)
 		return false;
 	if (atomic_load_explicit(&c->c_waits, memory_order_acquire))
@@ -192,15 +196,21 @@ drain_rest(struct session *s)
 		return;
 	s->empty_naps = s->active ? 0 : s->empty_naps + 1;
 	s->active = false;
-	flag = s->empty_naps < NAPS_MAX ? NFSWB_NAP : NFSWB_RING;
+	/* Bells are not read any more when the daemon stops. */
+	flag = s->empty_naps < NAPS_MAX || s->owner->stopping ? NFSWB_NAP :
+								NFSWB_RING;
 	atomic_store_explicit(&c->d_sleeps, flag, memory_order_seq_cst);
-	if (missed_something(s, flag)) {
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!missed_something(s, flag)) {
+		if (flag == NFSWB_NAP)
+			loop_timer_set(s->owner->env.loop, s->nap, NAP_USEC);
+		else
+			loop_timer_clear(s->owner->env.loop, s->nap);
+	} else if (s->blocked) {	/* may be nothing that can be done */
+		loop_timer_set(s->owner->env.loop, s->nap, NAP_USEC);
+	} else {
 		atomic_store_explicit(&c->d_sleeps, NFSWB_AWAKE,
 				      memory_order_relaxed);
 		session_poke(s);
-	} else if (flag == NFSWB_NAP) {
-		loop_timer_set(s->owner->env.loop, s->nap, NAP_USEC);
-	} else {
-		loop_timer_clear(s->owner->env.loop, s->nap);
 	}
 }

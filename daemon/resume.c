@@ -23,6 +23,8 @@
 #include "daemon/request.h"
 #include "daemon/session_impl.h"
 
+#define AGAIN_USEC 10000
+
 struct expected {
 	LIST_ENTRY(expected) link;
 	struct resume *resume;
@@ -34,7 +36,7 @@ struct expected {
 struct resume {
 	struct sessions *owner;
 	LIST_HEAD(, expected) expected;
-	struct loop_timer *grace;
+	struct loop_timer *grace, *again;
 	bool grace_over, imported;
 };
 
@@ -117,6 +119,14 @@ grace_over(void *arg)
 	resume_check(re->owner);
 }
 
+static void
+try_again(void *arg)
+{
+	struct resume *re = arg;
+
+	resume_check(re->owner);
+}
+
 int
 resume_new(struct sessions *o)
 {
@@ -129,7 +139,8 @@ resume_new(struct sessions *o)
 	o->resume = re;
 	LIST_INIT(&re->expected);
 	re->grace = loop_timer(o->env.loop, grace_over, re);
-	if (!re->grace)
+	re->again = loop_timer(o->env.loop, try_again, re);
+	if (!re->grace || !re->again)
 		return -ENOMEM;
 	for (s = LIST_FIRST(runtime_list(o->runtime)); s; s = next) {
 		next = LIST_NEXT(s, link);
@@ -159,6 +170,7 @@ resume_free(struct sessions *o)
 	while ((e = LIST_FIRST(&re->expected)))
 		forget(e);
 	loop_timer_free(o->env.loop, re->grace);
+	loop_timer_free(o->env.loop, re->again);
 	free(re);
 	o->resume = NULL;
 }
@@ -303,9 +315,12 @@ resume_request(struct request *r)
 	const char *why;
 	int err;
 
-	if (s->owner->stopping || a->protocol != NFSWB_PROTOCOL) {
-		refuse(r, -EPROTONOSUPPORT, "stopping, or another version of "
-		       "the protocol");
+	if (s->owner->stopping) {
+		refuse(r, -EAGAIN, "nfswbd is being stopped");
+		return;
+	}
+	if (a->protocol != NFSWB_PROTOCOL) {
+		refuse(r, -EPROTONOSUPPORT, "another version of the protocol");
 		return;
 	}
 	if (!e) {
@@ -371,22 +386,42 @@ set_tail(struct session *s)
 	atomic_store(&c->tail, s->tail);
 }
 
-static void
-import(struct sessions *o)
+/* All entries, in sequence; -ENOBUFS: none can be cut now, try again when some
+   have been written back. */
+static int
+import_lists(struct sessions *o)
 {
 	uint64_t now = loop_now(o->env.loop);
-	unsigned long long nr = 0;
+	unsigned long long nr = 0, lost_nr = 0;
 	struct session *s;
-	int err;
+	int err = 0;
 
-	for (; (s = lowest(o)); nr++) {
+	while ((s = lowest(o))) {
 		err = slab_import_one(s->slab, now);
-		if (!err)
-			continue;
-		log_error(SESSION_FMT ": its list can't be taken over: %s",
-			  SESSION_ARG(s), strerror(-err));
-		s->broken = true;
-		session_hangup(s, "its list can't be taken over");
+		if (err && err != -ENOENT)
+			break;
+		nr++;
+		lost_nr += err == -ENOENT;
+		err = 0;
+	}
+	if (nr)
+		log_info("%llu extent%s of earlier sessions taken over", nr,
+			 nr == 1 ? "" : "s");
+	if (lost_nr)
+		log_error("%llu of them belong to no known file and are lost",
+			  lost_nr);
+	return err;
+}
+
+/* 0: who was resuming lives. */
+static int
+import(struct sessions *o)
+{
+	struct session *s;
+
+	if (import_lists(o)) {
+		loop_timer_set(o->env.loop, o->resume->again, AGAIN_USEC);
+		return -ENOBUFS;
 	}
 	TAILQ_FOREACH(s, &o->list, link) {
 		if (s->state != SESSION_RESUMING)
@@ -395,9 +430,7 @@ import(struct sessions *o)
 		s->state = SESSION_LIVE;
 		session_poke(s);
 	}
-	if (nr)
-		log_info("%llu extent%s of earlier sessions taken over", nr,
-			 nr == 1 ? "" : "s");
+	return 0;
 }
 
 /* Files that the client knows nothing of: their CLOSE was answered, or their
@@ -452,17 +485,14 @@ resume_check(struct sessions *o)
 	struct resume *re = o->resume;
 	struct session *s;
 
-	if (!o->importing) {
-		import(o);		/* who came late */
-	} else {
-		if (!re->imported && waited_for(re) && !re->grace_over)
-			return;
-		import(o);
-		re->imported = true;
-		if (!drained(o))
-			return;
-		o->importing = false;
-	}
+	if (o->importing && !re->imported && waited_for(re) && !re->grace_over)
+		return;
+	if (import(o))		/* of all, or of one that came late */
+		return;
+	re->imported = true;
+	if (o->importing && !drained(o))
+		return;
+	o->importing = false;
 	TAILQ_FOREACH(s, &o->list, link) {
 		answer(s);
 		session_poke(s);

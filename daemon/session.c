@@ -346,15 +346,23 @@ end_go_on(struct session *s)
 
 /* --- its turn --- */
 
-/* A bell for a client that waits for the tail, which no grant tells. */
+/*
+ * One thread of the client may wait for room, another for the tail; they ask by
+ * the same word.  So while anybody waits, a tail that moved is told by a bell.
+ */
 static void
-serve(struct session *s, bool tail_moved)
+serve(struct session *s)
 {
 	struct nfswb_control *c = s->memory.view.control;
-	bool waits = atomic_load_explicit(&c->c_waits, memory_order_acquire);
+	bool waits = atomic_load(&c->c_waits);
+	struct slab_usage u;
 
 	slab_serve(s->slab, session_now(s));
-	if (waits && tail_moved)
+	if (s->tail == s->tail_told || s->memory.control_fd < 0)
+		return;
+	s->tail_told = s->tail;
+	slab_usage(s->slab, session_now(s), &u);
+	if (waits || u.waiting != WAIT_NONE)
 		io_bell(s);
 }
 
@@ -362,7 +370,6 @@ static void
 live(struct session *s)
 {
 	struct nfswb_control *c = s->memory.view.control;
-	uint64_t before = s->tail;
 	enum drained d;
 
 	atomic_store_explicit(&c->d_sleeps, NFSWB_AWAKE,
@@ -371,7 +378,7 @@ live(struct session *s)
 	api_write_more(s);
 	request_pump(s);
 	if (!s->owner->stopping)
-		serve(s, s->tail != before);
+		serve(s);
 	if (d == DRAIN_MORE)
 		session_poke(s);
 	else
@@ -383,6 +390,7 @@ turn(void *arg)
 {
 	struct session *s = session_ref(arg);
 
+	s->in_turn = true;
 	if (s->hangup && s->state < SESSION_ENDING)
 		end_begin(s);
 	if (s->state == SESSION_ENDING)
@@ -391,6 +399,7 @@ turn(void *arg)
 		live(s);
 	if (s->owner->importing)
 		resume_check(s->owner);
+	s->in_turn = false;
 	session_put(s);
 }
 

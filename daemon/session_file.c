@@ -8,6 +8,7 @@
  * close was answered: until then the next instance must know what it means.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,13 +70,17 @@ session_file_new(struct session *s, uint32_t number, struct wb_file *file,
 	sf = calloc(1, sizeof *sf);
 	if (!sf)
 		return NULL;
-	sf->handle = handle_open(file, s->peer.cred, oflags);
+	/* Where inline data is appended api_write.c decides. */
+	sf->handle = handle_open(file, s->peer.cred,
+				 s->memory.control_fd < 0 ?
+				 oflags & ~O_APPEND : oflags);
 	if (!sf->handle) {
 		free(sf);
 		return NULL;
 	}
 	sf->session = s;
 	sf->number = number;
+	sf->oflags = oflags;
 	sf->file = file_ref(file);
 	s->file[number] = sf;
 	s->file_nr++;

@@ -35,6 +35,7 @@ struct session_file {
 	struct session *session;
 	uint32_t number;
 	struct wb_handle *handle;	/* NULL: being closed */
+	int oflags;
 	struct wb_file *file;		/* a reference */
 	struct runtime_file *record;
 	struct open_file *open;		/* opens.c; NULL: being closed */
@@ -91,6 +92,8 @@ struct session {
 	bool blocked;		/* no list slot: room() tells */
 	bool broken;		/* what the ring holds is garbage */
 	bool active;		/* something happened since the last nap */
+	bool in_turn;
+	uint64_t tail_told;	/* the tail when a bell was last considered */
 	unsigned empty_naps;
 	struct loop_timer *nap;
 	struct loop_deferred *turn;

@@ -95,6 +95,8 @@ stop_listening(struct sessions *o)
 	o->listen_fd = -1;
 }
 
+/* What comes from now on is left for the next instance, in sockets and rings;
+   claims under way are still waited for, by napping. */
 void
 sessions_stop(struct sessions *o)
 {
@@ -103,8 +105,12 @@ sessions_stop(struct sessions *o)
 	stop_listening(o);
 	o->stopping = true;
 	opens_drain_every(o);
-	TAILQ_FOREACH(s, &o->list, link)
+	TAILQ_FOREACH(s, &o->list, link) {
+		if (s->slab)
+			slab_void_grants(s->slab);
 		io_update(s);
+		session_poke(s);
+	}
 }
 
 void
