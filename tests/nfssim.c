@@ -86,6 +86,12 @@ nfssim_cut(struct nfssim *sim)
 }
 
 void
+nfssim_cut_after(struct nfssim *sim, uint64_t bytes)
+{
+	sim->cut_after = bytes;
+}
+
+void
 nfssim_restart(struct nfssim *sim, uint64_t new_verifier)
 {
 	nfssim_cut(sim);

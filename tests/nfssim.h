@@ -90,6 +90,8 @@ int nfssim_listen(struct nfssim *, int fd);
 
 /* Ends every connection; replies not sent are lost, calls on hold are not. */
 void nfssim_cut(struct nfssim *);
+/* The same after so many more bytes have come in: in the middle of a call. */
+void nfssim_cut_after(struct nfssim *, uint64_t bytes);
 /* A crash: unstable data is forgotten, and so is what is on hold; connections
    end, the verifier is new. */
 void nfssim_restart(struct nfssim *, uint64_t new_verifier);

@@ -264,6 +264,24 @@ take_bytes(struct conn *c, const unsigned char *buf, size_t len)
 	return true;
 }
 
+/* How many of len bytes may be received before the connection is to end. */
+static size_t
+before_cut(const struct nfssim *sim, size_t len)
+{
+	return sim->cut_after && len > sim->cut_after ?
+	       (size_t)sim->cut_after : len;
+}
+
+/* Counts what came; true: that was the last of it. */
+static bool
+is_cut(struct nfssim *sim, size_t n)
+{
+	if (!sim->cut_after)
+		return false;
+	sim->cut_after -= n;
+	return !sim->cut_after;
+}
+
 /* Bytes received; 0: no more now, or closed. */
 static size_t
 read_some(struct conn *c)
@@ -274,10 +292,11 @@ read_some(struct conn *c)
 	bool in_place = len > 0;
 	ssize_t n;
 
-	n = recv(c->fd, room, in_place ? len : sizeof buf, MSG_DONTWAIT);
+	n = recv(c->fd, room, before_cut(c->sim, in_place ? len : sizeof buf),
+		 MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	if (n <= 0) {
+	if (n <= 0 || is_cut(c->sim, (size_t)n)) {
 		conn_close(c);
 		return 0;
 	}

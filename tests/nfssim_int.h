@@ -34,6 +34,7 @@ struct nfssim {
 	struct nfssim_options opt;
 	char *export;
 	bool down;
+	uint64_t cut_after;	/* bytes that may still come; 0: no end */
 	uint64_t verifier;
 	struct store store;
 	struct nfssim_stats stats;

@@ -806,6 +806,24 @@ cut_ends_the_connection_after_the_work(void)
 }
 
 static void
+cut_in_the_middle_of_a_call_leaves_it_undone(void)
+{
+	struct fh f;
+
+	start(NULL);
+	nfssim_create(sim, "f", &f);
+	nfssim_cut_after(sim, 100);
+	CU_ASSERT_EQUAL(do_write(&f, 0, "hello", UNSTABLE), -1);
+	CU_ASSERT_EQUAL(got_xid, -1);
+	CU_ASSERT_STRING_EQUAL(text_of("f", NFSSIM_VOLATILE), "");
+	close(fd);
+	fd = nfssim_connect(sim);
+	record_reader_reset(&reader);
+	CU_ASSERT_EQUAL(do_write(&f, 0, "hello", UNSTABLE), NFS3_OK);
+	stop();
+}
+
+static void
 server_that_is_down_refuses_connections(void)
 {
 	start(NULL);
@@ -877,6 +895,7 @@ UNIT_TESTS(nfssim,
 	UNIT(delays_are_kept_to_the_microsecond),
 	UNIT(held_call_is_done_late_even_when_the_connection_is_gone),
 	UNIT(cut_ends_the_connection_after_the_work),
+	UNIT(cut_in_the_middle_of_a_call_leaves_it_undone),
 	UNIT(server_that_is_down_refuses_connections),
 	UNIT(overlap_of_unanswered_writes_is_counted_and_copies_are_not),
 	UNIT(garbage_ends_the_connection_and_unknown_calls_are_refused),
