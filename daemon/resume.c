@@ -461,7 +461,8 @@ answer(struct session *s)
 	s->resuming = NULL;
 	if (!s->blocked)
 		close_unclaimed(s);
-	log_info(SESSION_FMT " resumed", SESSION_ARG(s));
+	if (!s->hangup)
+		log_info(SESSION_FMT " resumed", SESSION_ARG(s));
 	session_hello_reply(r);
 }
 

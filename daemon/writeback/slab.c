@@ -515,6 +515,8 @@ slab_release(struct slab *s, uint64_t now)
 
 	s->wb->now = now;
 	s->released = true;
+	if (s->importing)
+		slab_import_end(s);
 	throttle_unwait(s, now);
 	TAILQ_FOREACH_SAFE(c, &s->open, link, next)
 		(void)slab_take_back(s, c, true);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * session_rig.h - sessions on the real pipeline under virtual time, over a
+ * namespace and a server that are tables in memory; and clients that speak the
+ * protocol on bare sockets
+ */
+#ifndef NFSWB_TESTS_SESSION_RIG_H
+#define NFSWB_TESTS_SESSION_RIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/record.h"
+#include "common/ring.h"
+#include "daemon/session.h"
+#include "include/nfswb_prot.h"
+
+#define RIG_CHUNK NFSWB_CHUNK_BYTES
+
+struct rig;
+
+/* A daemon in a folder of its own (rig_again: in the same folder and clock, over
+   the same server, after rig_kill). */
+struct rig *rig_new(void);
+struct rig *rig_again(struct rig *killed);
+/* As SIGKILL leaves it: nothing more is done, its lock and socket are gone.  To
+   be freed after the one that came again. */
+void rig_kill(struct rig *);
+void rig_free(struct rig *);
+struct config *rig_config(struct rig *);
+struct sessions *rig_sessions(struct rig *);
+const char *rig_dir(const struct rig *);
+/* Lets virtual time pass. */
+void rig_pass(struct rig *, uint64_t usec);
+/* The server holds its answers to WRITEs. */
+void rig_hold(struct rig *, bool hold);
+/* Its WRITEs fail with this from now on; 0: no more. */
+void rig_fail(struct rig *, int err);
+/* What is on the server; NULL: no such file. */
+const unsigned char *rig_data(struct rig *, const char *target,
+			      uint64_t *size);
+
+struct client {
+	struct rig *rig;
+	int fd;
+	struct record_reader in;
+	struct nfswb_reply reply;	/* the last */
+	int passed[2], passed_nr;
+	unsigned bells;
+	uint64_t next_id;
+	/* after client_hello with shared memory */
+	struct nfswb_hello_res hello;
+	struct shm_view view;
+	uint32_t chunk;			/* the one it fills */
+	uint64_t head;
+};
+
+void client_connect(struct rig *, struct client *);
+void client_close(struct client *);
+/* Without the other side learning of it before the rig's next turn. */
+void client_send_raw(struct client *, const void *, size_t);
+void client_send_record(struct client *, const void *, size_t);
+void client_bell(struct client *);
+uint64_t client_send(struct client *, nfswb_args *);
+/* Runs until a reply is here; false: the socket was closed, or nothing came in
+   10 seconds. */
+bool client_reply(struct client *);
+/* Both; 0, the reply's error, or -1: no reply. */
+int client_call(struct client *, nfswb_args *);
+/* Is the socket closed by the other side? */
+bool client_is_closed(struct client *);
+
+int client_hello(struct client *, unsigned flags, uint64_t slab_bytes);
+/* The file's number, or -error. */
+int client_open(struct client *, const char *target, int oflags);
+int client_fsync(struct client *, uint32_t file);
+int client_close_file(struct client *, uint32_t file);
+int client_write(struct client *, uint32_t file, uint64_t offset,
+		 const void *, size_t);
+int client_resume(struct client *, const struct client *old, uint32_t file,
+		  const nfswb_token token);
+/* By shared memory: claims room (false: none), copies, posts; no bell. */
+bool client_post(struct client *, uint32_t file, uint64_t offset,
+		 const void *, uint32_t length);
+/* An entry as it stands. */
+void client_post_raw(struct client *, const struct nfswb_ring_entry *);
+
+#endif

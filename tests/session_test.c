@@ -1,0 +1,801 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* session_test.c - clients good and bad on the session part */
+#include <errno.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/memory.h"
+#include "tests/session_rig.h"
+#include "tests/unit.h"
+
+/* A client that must not be harmed by what another one does. */
+static void
+bystander(struct rig *g, struct client *c)
+{
+	client_connect(g, c);
+	CU_ASSERT_EQUAL(client_hello(c, NFSWB_HELLO_INLINE, 0), 0);
+}
+
+static bool
+is_well(struct client *c)
+{
+	nfswb_args a = { .type = NFSWB_STATISTICS };
+
+	return client_call(c, &a) == 0;
+}
+
+static unsigned
+open_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	unsigned nr = 0;
+
+	while (readdir(d))
+		nr++;
+	closedir(d);
+	return nr;
+}
+
+static unsigned char pattern[1 << 20];
+
+static void
+fill_pattern(void)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof pattern; i++)
+		pattern[i] = (unsigned char)(i * 7 + i / 253);
+}
+
+static bool
+server_has(struct rig *g, const char *target, uint64_t offset,
+	   const void *data, size_t len)
+{
+	uint64_t size;
+	const unsigned char *p = rig_data(g, target, &size);
+
+	return p && size >= offset + len && !memcmp(p + offset, data, len);
+}
+
+/* --- malformed --- */
+
+static void
+bad_record(void (*send_it)(struct client *), bool hello_first)
+{
+	struct rig *g = rig_new();
+	struct client bad, good;
+
+	bystander(g, &good);
+	client_connect(g, &bad);
+	if (hello_first)
+		CU_ASSERT_EQUAL(client_hello(&bad, 0, 0), 0);
+	CU_ASSERT_FALSE(client_is_closed(&bad));
+	send_it(&bad);
+	CU_ASSERT(client_is_closed(&bad));
+	CU_ASSERT(is_well(&good));
+	client_close(&bad);
+	client_close(&good);
+	rig_free(g);
+}
+
+static void
+send_garbage(struct client *c)
+{
+	client_send_record(c, "this is not a message at all, is it?", 36);
+}
+
+static void
+send_truncated(struct client *c)
+{
+	/* an OPEN whose target is announced longer than the record */
+	static const unsigned char call[] = {
+		0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, NFSWB_OPEN,
+		0, 0, 16, 0, 'n', 'f', 's', ':',
+	};
+
+	client_send_record(c, call, sizeof call);
+}
+
+static void
+send_trailing(struct client *c)
+{
+	static const unsigned char call[20] = {
+		0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, NFSWB_STATISTICS,
+	};
+
+	client_send_record(c, call, sizeof call);
+}
+
+static void
+send_long(struct client *c)
+{
+	unsigned char mark[4];
+
+	record_mark(mark, NFSWB_RECORD_MAX + 1);
+	client_send_raw(c, mark, sizeof mark);
+}
+
+static void
+send_long_for_kind(struct client *c)
+{
+	static unsigned char call[100000] = {
+		0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, NFSWB_UNLINK,
+		0, 0, 0x20, 0,
+	};
+
+	client_send_record(c, call, sizeof call);
+}
+
+static void
+send_stat(struct client *c)
+{
+	nfswb_args a = { .type = NFSWB_STAT };
+
+	a.nfswb_args_u.stat = (char *)"x";
+	client_send(c, &a);
+}
+
+static void
+send_hello(struct client *c)
+{
+	nfswb_args a = { .type = NFSWB_HELLO };
+
+	a.nfswb_args_u.hello.protocol = NFSWB_PROTOCOL;
+	client_send(c, &a);
+	client_reply(c);
+}
+
+static void
+malformed_record_closes_only_that_session(void)
+{
+	bad_record(send_garbage, true);
+	bad_record(send_truncated, true);
+	bad_record(send_trailing, true);
+}
+
+static void
+too_long_record_closes_only_that_session(void)
+{
+	bad_record(send_long, true);
+	bad_record(send_long, false);
+	bad_record(send_long_for_kind, true);
+}
+
+static void
+message_before_hello_closes_only_that_session(void)
+{
+	bad_record(send_stat, false);
+}
+
+static void
+second_hello_closes_only_that_session(void)
+{
+	bad_record(send_hello, true);
+}
+
+static void
+other_protocol_is_refused_in_words(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+	nfswb_args a = { .type = NFSWB_HELLO };
+
+	client_connect(g, &c);
+	a.nfswb_args_u.hello.protocol = NFSWB_PROTOCOL + 1;
+	CU_ASSERT_EQUAL(client_call(&c, &a), EPROTONOSUPPORT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(c.reply.answer.nfswb_answer_u.text,
+				      "version"));
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
+descriptors_that_belong_nowhere_are_closed(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+	unsigned before;
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(4 * sizeof(int))];
+	} control = { .head = { .cmsg_len = CMSG_LEN(4 * sizeof(int)),
+				.cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS } };
+	int fd[4], i, when;
+	unsigned char mark[4];
+	struct iovec iov = { mark, 4 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof control };
+
+	record_mark(mark, 0);
+	for (when = 0; when < 2; when++) {
+		client_connect(g, &c);
+		if (when)
+			CU_ASSERT_EQUAL(client_hello(&c, NFSWB_HELLO_INLINE,
+						     0), 0);
+		rig_pass(g, 100);
+		before = open_fds();
+		for (i = 0; i < 4; i++)
+			fd[i] = c.fd;
+		memcpy(CMSG_DATA(&control.head), fd, sizeof fd);
+		CU_ASSERT_EQUAL(sendmsg(c.fd, &m, 0), 4);
+		rig_pass(g, 100);
+		if (!when)		/* two wait for a RESUME */
+			CU_ASSERT_EQUAL(client_hello(&c, NFSWB_HELLO_INLINE,
+						     0), 0);
+		CU_ASSERT_EQUAL(open_fds(), before);
+		client_close(&c);
+		rig_pass(g, 100);
+	}
+	rig_free(g);
+}
+
+/* --- HELLO --- */
+
+static void
+hello_passes_two_sealed_memfds(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+	int i, seals;
+	const int all = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+	client_connect(g, &c);
+	CU_ASSERT_EQUAL(client_hello(&c, 0, 300000), 0);
+	CU_ASSERT_EQUAL(c.hello.data_bytes, 4 * RIG_CHUNK);
+	CU_ASSERT_EQUAL(c.hello.instance, 77);
+	CU_ASSERT_EQUAL(c.view.control->magic, NFSWB_SHM_MAGIC);
+	CU_ASSERT_EQUAL(c.view.control->session, c.hello.session);
+	for (i = 0; i < 2; i++) {
+		seals = fcntl(c.passed[i], F_GET_SEALS);
+		CU_ASSERT_EQUAL(seals & all, all);
+	}
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
+slab_is_the_least_of_configured_and_wanted_in_whole_chunks(void)
+{
+	CU_ASSERT_EQUAL(memory_size(10 * RIG_CHUNK + 5, 0, 0),
+			10 * RIG_CHUNK);
+	CU_ASSERT_EQUAL(memory_size(10 * RIG_CHUNK, 8 * RIG_CHUNK + 1, 0),
+			8 * RIG_CHUNK);
+	CU_ASSERT_EQUAL(memory_size(10 * RIG_CHUNK, 1, 0), 4 * RIG_CHUNK);
+	CU_ASSERT_EQUAL(memory_size(UINT64_MAX, 0, 0), 1ull << 31);
+}
+
+/* --- inline --- */
+
+static void
+inline_write_is_on_the_server_after_fsync(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+	int f;
+
+	bystander(g, &c);
+	f = client_open(&c, "nfs://s/x/a", O_RDWR | O_CREAT);
+	CU_ASSERT_EQUAL(f, 0);
+	CU_ASSERT_EQUAL(client_write(&c, 0, 3, "hello", 5), 0);
+	CU_ASSERT_EQUAL(client_fsync(&c, 0), 0);
+	CU_ASSERT(server_has(g, "nfs://s/x/a", 3, "hello", 5));
+	CU_ASSERT_EQUAL(client_close_file(&c, 0), 0);
+	CU_ASSERT_EQUAL(client_fsync(&c, 0), EBADF);
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
+inline_write_beyond_room_waits_and_is_answered_whole(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+	nfswb_args a = { .type = NFSWB_WRITE };
+
+	fill_pattern();
+	client_connect(g, &c);
+	CU_ASSERT_EQUAL(client_hello(&c, NFSWB_HELLO_INLINE,
+				     4 * RIG_CHUNK), 0);
+	client_open(&c, "f", O_RDWR | O_CREAT);
+	rig_hold(g, true);
+	a.nfswb_args_u.write.data.data_val = (char *)pattern;
+	a.nfswb_args_u.write.data.data_len = sizeof pattern;
+	client_send(&c, &a);
+	CU_ASSERT_FALSE(client_reply(&c));	/* 4 chunks are full */
+	rig_hold(g, false);
+	CU_ASSERT(client_reply(&c));
+	CU_ASSERT_EQUAL(c.reply.answer.error, 0);
+	CU_ASSERT_EQUAL(c.reply.answer.nfswb_answer_u.res.nfswb_res_u.written,
+			sizeof pattern);
+	CU_ASSERT_EQUAL(client_fsync(&c, 0), 0);
+	CU_ASSERT(server_has(g, "f", 0, pattern, sizeof pattern));
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
+inline_append_is_whole_across_a_wait(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+	uint64_t size;
+
+	fill_pattern();
+	client_connect(g, &c);
+	CU_ASSERT_EQUAL(client_hello(&c, NFSWB_HELLO_INLINE,
+				     4 * RIG_CHUNK), 0);
+	client_open(&c, "f", O_RDWR | O_CREAT | O_APPEND);
+	CU_ASSERT_EQUAL(client_write(&c, 0, 999, "head", 4), 0);
+	CU_ASSERT_EQUAL(client_write(&c, 0, 0, pattern, sizeof pattern), 0);
+	CU_ASSERT_EQUAL(client_fsync(&c, 0), 0);
+	CU_ASSERT(server_has(g, "f", 0, "head", 4));
+	CU_ASSERT(server_has(g, "f", 4, pattern, sizeof pattern));
+	rig_data(g, "f", &size);
+	CU_ASSERT_EQUAL(size, 4 + sizeof pattern);
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
+inline_write_to_a_full_slab_of_failed_data_says_why(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+
+	fill_pattern();
+	client_connect(g, &c);
+	CU_ASSERT_EQUAL(client_hello(&c, NFSWB_HELLO_INLINE,
+				     4 * RIG_CHUNK), 0);
+	client_open(&c, "f", O_RDWR | O_CREAT);
+	rig_fail(g, -ENOSPC);
+	CU_ASSERT_EQUAL(client_write(&c, 0, 0, pattern, 4 * RIG_CHUNK), 0);
+	CU_ASSERT_EQUAL(client_fsync(&c, 0), ENOSPC);
+	CU_ASSERT_EQUAL(client_write(&c, 0, 4 * RIG_CHUNK, "x", 1), ENOSPC);
+	rig_fail(g, 0);
+	CU_ASSERT_EQUAL(client_fsync(&c, 0), ENOSPC);	/* of the retry */
+	CU_ASSERT_EQUAL(client_fsync(&c, 0), 0);
+	CU_ASSERT(server_has(g, "f", 0, pattern, 4 * RIG_CHUNK));
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
+handles_keep_to_their_open_mode(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+	nfswb_args a = { .type = NFSWB_READ };
+
+	bystander(g, &c);
+	CU_ASSERT_EQUAL(client_open(&c, "f", O_WRONLY | O_CREAT), 0);
+	CU_ASSERT_EQUAL(client_open(&c, "f", O_RDONLY), 1);
+	CU_ASSERT_EQUAL(client_write(&c, 1, 0, "x", 1), EBADF);
+	a.nfswb_args_u.read.file = 0;
+	a.nfswb_args_u.read.length = 1;
+	CU_ASSERT_EQUAL(client_call(&c, &a), EBADF);
+	a.type = NFSWB_TRUNCATE;
+	a.nfswb_args_u.truncate.file = 1;
+	CU_ASSERT_EQUAL(client_call(&c, &a), EINVAL);
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
+read_sees_what_was_accepted_and_zeros_between(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+	nfswb_args a = { .type = NFSWB_READ };
+	nfswb_read_res *r;
+	static const char want[12] = "ab\0\0\0\0\0\0\0\0yz";
+
+	bystander(g, &c);
+	client_open(&c, "f", O_RDWR | O_CREAT);
+	client_write(&c, 0, 0, "ab", 2);
+	client_write(&c, 0, 10, "yz", 2);
+	a.nfswb_args_u.read.length = 100;
+	CU_ASSERT_EQUAL(client_call(&c, &a), 0);
+	r = &c.reply.answer.nfswb_answer_u.res.nfswb_res_u.read;
+	CU_ASSERT_EQUAL(r->data.data_len, 12);
+	CU_ASSERT(!memcmp(r->data.data_val, want, 12));
+	CU_ASSERT(r->eof);
+	a.nfswb_args_u.read.offset = 12;
+	CU_ASSERT_EQUAL(client_call(&c, &a), 0);
+	r = &c.reply.answer.nfswb_answer_u.res.nfswb_res_u.read;
+	CU_ASSERT_EQUAL(r->data.data_len, 0);
+	CU_ASSERT(r->eof);
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
+open_that_fails_says_why(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+
+	bystander(g, &c);
+	CU_ASSERT_EQUAL(client_open(&c, "nowhere", O_RDWR), -ENOENT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(c.reply.answer.nfswb_answer_u.text,
+				      "No such file"));
+	CU_ASSERT_EQUAL(client_open(&c, "f", O_ACCMODE), -EINVAL);
+	CU_ASSERT_STRING_EQUAL(c.reply.answer.nfswb_answer_u.text,
+			       "open f: Invalid argument");
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
+limits_of_a_uid_hold(void)
+{
+	struct rig *g = rig_new();
+	struct config *cf = rig_config(g);
+	struct client a, b;
+
+	cf->uid = calloc(1, sizeof *cf->uid);
+	cf->uid_nr = 1;
+	cf->uid[0].uid = geteuid();
+	cf->uid[0].max_sessions = 1;
+	cf->uid[0].max_files = 1;
+	bystander(g, &a);
+	client_connect(g, &b);
+	CU_ASSERT_EQUAL(client_hello(&b, NFSWB_HELLO_INLINE, 0), EUSERS);
+	CU_ASSERT_EQUAL(client_open(&a, "f", O_RDWR | O_CREAT), 0);
+	CU_ASSERT_EQUAL(client_open(&a, "f", O_RDWR), -EMFILE);
+	client_close(&a);
+	client_close(&b);
+	rig_free(g);
+}
+
+static void
+client_that_does_not_read_is_not_read_from(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+	nfswb_args a = { .type = NFSWB_READ };
+	unsigned i, nr = 60;
+
+	fill_pattern();
+	bystander(g, &c);
+	client_open(&c, "f", O_RDWR | O_CREAT);
+	CU_ASSERT_EQUAL(client_write(&c, 0, 0, pattern, sizeof pattern), 0);
+	a.nfswb_args_u.read.length = sizeof pattern;
+	for (i = 0; i < nr; i++)
+		client_send(&c, &a);
+	rig_pass(g, 1000000);
+	for (i = 0; i < nr; i++)
+		if (!client_reply(&c) || c.reply.answer.error)
+			break;
+	CU_ASSERT_EQUAL(i, nr);
+	client_close(&c);
+	rig_free(g);
+}
+
+/* --- the ring --- */
+
+static int
+with_memory(struct rig *g, struct client *c, const char *target)
+{
+	client_connect(g, c);
+	CU_ASSERT_EQUAL(client_hello(c, 0, 0), 0);
+	rig_pass(g, 1000);		/* room is granted ahead */
+	return client_open(c, target, O_RDWR | O_CREAT);
+}
+
+static void
+ring_is_drained_before_a_message_is_acted_on(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+	int f = with_memory(g, &c, "f");
+
+	CU_ASSERT(client_post(&c, (uint32_t)f, 0, "one", 3));
+	CU_ASSERT(client_post(&c, (uint32_t)f, 3, "two", 3));
+	CU_ASSERT_EQUAL(client_fsync(&c, (uint32_t)f), 0);
+	CU_ASSERT(server_has(g, "f", 0, "onetwo", 6));
+	CU_ASSERT_EQUAL(atomic_load(&c.view.control->tail), 2);
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
+bell_drains_a_ring_that_sleeps(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+	int f = with_memory(g, &c, "f");
+
+	rig_pass(g, 1000000);
+	CU_ASSERT_EQUAL(atomic_load(&c.view.control->d_sleeps), NFSWB_RING);
+	CU_ASSERT(client_post(&c, (uint32_t)f, 0, "x", 1));
+	rig_pass(g, 1000000);
+	CU_ASSERT_EQUAL(atomic_load(&c.view.control->tail), 0);
+	client_bell(&c);
+	rig_pass(g, 100);
+	CU_ASSERT_EQUAL(atomic_load(&c.view.control->tail), 1);
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
+active_session_is_looked_at_without_a_bell(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+	int f = with_memory(g, &c, "f");
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		CU_ASSERT_EQUAL(atomic_load(&c.view.control->d_sleeps),
+				NFSWB_NAP);
+		CU_ASSERT(client_post(&c, (uint32_t)f, (uint64_t)i, "x", 1));
+		rig_pass(g, 1100);
+		CU_ASSERT_EQUAL(atomic_load(&c.view.control->tail),
+				(uint64_t)i + 1);
+	}
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
+who_waits_for_the_tail_gets_a_bell(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+	nfswb_args a = { .type = NFSWB_STATISTICS };
+	int f = with_memory(g, &c, "f");
+	unsigned before;
+
+	client_call(&c, &a);
+	before = c.bells;
+	CU_ASSERT(client_post(&c, (uint32_t)f, 0, "x", 1));
+	atomic_store(&c.view.control->want, 0);
+	atomic_store(&c.view.control->c_waits, 1);
+	client_bell(&c);
+	rig_pass(g, 100);
+	client_call(&c, &a);
+	CU_ASSERT(c.bells > before);
+	CU_ASSERT_EQUAL(atomic_load(&c.view.control->c_waits), 0);
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
+garbage_in_the_ring_closes_only_that_session(void)
+{
+	static const struct nfswb_ring_entry bad[] = {
+		{ .kind = NFSWB_RING_WRITE, .length = 1, .file = 7 },
+		{ .kind = NFSWB_RING_WRITE, .length = 1, .file = 0xffffffff },
+		{ .kind = 9, .length = 1 },
+		{ .kind = NFSWB_RING_WRITE, .length = 0 },
+		{ .kind = NFSWB_RING_WRITE, .length = 0xffffffff },
+		{ .kind = NFSWB_RING_WRITE, .length = 1,
+		  .place = 0xffffffffffffffff },
+		{ .kind = NFSWB_RING_WRITE, .length = 100,
+		  .place = NFSWB_CHUNK_BYTES - 50 },
+		{ .kind = NFSWB_RING_WRITE, .length = 1,
+		  .place = 63ull * NFSWB_CHUNK_BYTES },	/* not granted */
+	};
+	struct rig *g = rig_new();
+	struct client good, c;
+	size_t i;
+
+	bystander(g, &good);
+	for (i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		CU_ASSERT_EQUAL(with_memory(g, &c, "f"), 0);
+		CU_ASSERT(client_post(&c, 0, i, "y", 1));
+		client_post_raw(&c, &bad[i]);
+		client_bell(&c);
+		CU_ASSERT(client_is_closed(&c));
+		client_close(&c);
+		CU_ASSERT(is_well(&good));
+	}
+	CU_ASSERT_EQUAL(with_memory(g, &c, "f"), 0);
+	atomic_store(&c.view.control->head, 1ull << 40);
+	client_bell(&c);
+	CU_ASSERT(client_is_closed(&c));
+	client_close(&c);
+	CU_ASSERT(is_well(&good));
+	rig_pass(g, 60000000);	/* the good entries are not lost */
+	CU_ASSERT(server_has(g, "f", 0, "yyyyyyyy", 8));
+	client_close(&good);
+	rig_free(g);
+}
+
+static void
+second_open_sets_the_shared_flag_and_the_last_but_one_clears_it(void)
+{
+	struct rig *g = rig_new();
+	struct client a, b;
+	int fa = with_memory(g, &a, "f");
+	int other = client_open(&a, "other", O_RDWR | O_CREAT), fb;
+
+	CU_ASSERT_EQUAL(client_open(&a, "f", O_RDWR), 2);
+	CU_ASSERT_FALSE(atomic_load(&a.view.shared[fa]));
+	CU_ASSERT(client_post(&a, (uint32_t)fa, 0, "x", 1));
+	fb = with_memory(g, &b, "f");
+	CU_ASSERT(atomic_load(&a.view.shared[fa]));
+	CU_ASSERT(atomic_load(&a.view.shared[2]));
+	CU_ASSERT(atomic_load(&b.view.shared[fb]));
+	CU_ASSERT_FALSE(atomic_load(&a.view.shared[other]));
+	CU_ASSERT_EQUAL(atomic_load(&a.view.control->tail), 1);
+	CU_ASSERT_EQUAL(client_close_file(&b, (uint32_t)fb), 0);
+	CU_ASSERT_FALSE(atomic_load(&a.view.shared[fa]));
+	CU_ASSERT_FALSE(atomic_load(&b.view.shared[fb]));
+	client_close(&a);
+	client_close(&b);
+	rig_free(g);
+}
+
+static void
+message_about_a_file_drains_all_who_have_it_open(void)
+{
+	struct rig *g = rig_new();
+	struct client a, b;
+	nfswb_args q = { .type = NFSWB_FSTAT };
+	nfswb_attr *at;
+	int fa = with_memory(g, &a, "f");
+	int fb = with_memory(g, &b, "f");
+
+	CU_ASSERT(client_post(&a, (uint32_t)fa, 99, "x", 1));
+	q.nfswb_args_u.fstat_file = (u_int)fb;
+	CU_ASSERT_EQUAL(client_call(&b, &q), 0);
+	at = &b.reply.answer.nfswb_answer_u.res.nfswb_res_u.fstat;
+	CU_ASSERT_EQUAL(at->size, 100);
+	client_close(&a);
+	client_close(&b);
+	rig_free(g);
+}
+
+static void
+sync_covers_all_sessions_without_bells(void)
+{
+	struct rig *g = rig_new();
+	struct client a, b;
+	nfswb_args q = { .type = NFSWB_SYNC };
+	int f = with_memory(g, &a, "f");
+
+	bystander(g, &b);
+	CU_ASSERT(client_post(&a, (uint32_t)f, 0, "x", 1));
+	q.nfswb_args_u.sync = (char *)"";
+	CU_ASSERT_EQUAL(client_call(&b, &q), 0);
+	CU_ASSERT(server_has(g, "f", 0, "x", 1));
+	CU_ASSERT(client_post(&a, (uint32_t)f, 1, "y", 1));
+	q.nfswb_args_u.sync = (char *)"g";	/* nothing of f */
+	CU_ASSERT_EQUAL(client_call(&b, &q), 0);
+	CU_ASSERT_FALSE(server_has(g, "f", 1, "y", 1));
+	client_close(&a);
+	client_close(&b);
+	rig_free(g);
+}
+
+static void
+end_of_a_session_drains_its_ring_and_writes_back(void)
+{
+	struct rig *g = rig_new();
+	struct client a;
+	int f = with_memory(g, &a, "f");
+
+	CU_ASSERT(client_post(&a, (uint32_t)f, 0, "last words", 10));
+	client_close(&a);
+	rig_pass(g, 1000);
+	CU_ASSERT(server_has(g, "f", 0, "last words", 10));
+	rig_free(g);
+}
+
+static void
+client_that_leaves_with_calls_out_does_no_harm(void)
+{
+	struct rig *g = rig_new();
+	struct client a;
+	nfswb_args q = { .type = NFSWB_FSYNC };
+	int f = with_memory(g, &a, "f");
+
+	rig_hold(g, true);
+	CU_ASSERT(client_post(&a, (uint32_t)f, 0, "x", 1));
+	client_send(&a, &q);
+	q.type = NFSWB_READ;
+	q.nfswb_args_u.read.length = 5;
+	client_send(&a, &q);
+	q.type = NFSWB_OPEN;
+	q.nfswb_args_u.open.target = (char *)"g";
+	q.nfswb_args_u.open.oflags = O_CREAT | O_RDWR;
+	client_send(&a, &q);
+	q.type = NFSWB_CLOSE;
+	q.nfswb_args_u.close_file = 0;
+	client_send(&a, &q);
+	rig_pass(g, 10);
+	client_close(&a);
+	rig_pass(g, 1000);
+	rig_hold(g, false);
+	rig_pass(g, 1000);
+	CU_ASSERT(server_has(g, "f", 0, "x", 1));
+	rig_free(g);
+}
+
+static void
+count_one(void *arg, const struct session_info *info)
+{
+	struct session_info *last = arg;
+
+	*last = *info;
+}
+
+static void
+session_tells_what_it_waits_for(void)
+{
+	struct rig *g = rig_new();
+	struct client a;
+	struct session_info info = { 0 };
+	nfswb_args q = { .type = NFSWB_FSYNC };
+	int f = with_memory(g, &a, "f");
+
+	rig_hold(g, true);
+	CU_ASSERT(client_post(&a, (uint32_t)f, 0, "x", 1));
+	client_send(&a, &q);
+	rig_pass(g, 5000);
+	sessions_each(rig_sessions(g), count_one, &info);
+	CU_ASSERT_EQUAL(info.pid, getpid());
+	CU_ASSERT_EQUAL(info.files, 1);
+	CU_ASSERT_EQUAL(info.waiting, WAIT_WRITE);
+	CU_ASSERT(info.waiting_usec >= 4000);
+	CU_ASSERT_STRING_EQUAL(info.file, "f");
+	rig_hold(g, false);
+	CU_ASSERT(client_reply(&a));
+	client_close(&a);
+	rig_free(g);
+}
+
+static void
+stop_takes_what_was_posted_and_grants_no_more(void)
+{
+	struct rig *g = rig_new();
+	struct client a;
+	int f = with_memory(g, &a, "f");
+
+	CU_ASSERT(client_post(&a, (uint32_t)f, 0, "x", 1));
+	sessions_stop(rig_sessions(g));
+	CU_ASSERT_EQUAL(atomic_load(&a.view.control->tail), 1);
+	CU_ASSERT_FALSE(client_post(&a, (uint32_t)f, 1, "y", 1));
+	client_close(&a);
+	rig_free(g);
+}
+
+UNIT_TESTS(session,
+	UNIT(malformed_record_closes_only_that_session),
+	UNIT(too_long_record_closes_only_that_session),
+	UNIT(message_before_hello_closes_only_that_session),
+	UNIT(second_hello_closes_only_that_session),
+	UNIT(other_protocol_is_refused_in_words),
+	UNIT(descriptors_that_belong_nowhere_are_closed),
+	UNIT(hello_passes_two_sealed_memfds),
+	UNIT(slab_is_the_least_of_configured_and_wanted_in_whole_chunks),
+	UNIT(inline_write_is_on_the_server_after_fsync),
+	UNIT(inline_write_beyond_room_waits_and_is_answered_whole),
+	UNIT(inline_append_is_whole_across_a_wait),
+	UNIT(inline_write_to_a_full_slab_of_failed_data_says_why),
+	UNIT(handles_keep_to_their_open_mode),
+	UNIT(read_sees_what_was_accepted_and_zeros_between),
+	UNIT(open_that_fails_says_why),
+	UNIT(limits_of_a_uid_hold),
+	UNIT(client_that_does_not_read_is_not_read_from),
+	UNIT(ring_is_drained_before_a_message_is_acted_on),
+	UNIT(bell_drains_a_ring_that_sleeps),
+	UNIT(active_session_is_looked_at_without_a_bell),
+	UNIT(who_waits_for_the_tail_gets_a_bell),
+	UNIT(garbage_in_the_ring_closes_only_that_session),
+	UNIT(second_open_sets_the_shared_flag_and_the_last_but_one_clears_it),
+	UNIT(message_about_a_file_drains_all_who_have_it_open),
+	UNIT(sync_covers_all_sessions_without_bells),
+	UNIT(end_of_a_session_drains_its_ring_and_writes_back),
+	UNIT(client_that_leaves_with_calls_out_does_no_harm),
+	UNIT(session_tells_what_it_waits_for),
+	UNIT(stop_takes_what_was_posted_and_grants_no_more),
+)
