@@ -165,6 +165,7 @@ rig_new(const struct rig_options *opt)
 					     LOG_LEVEL_ERROR);
 	r->opt = opt ? *opt : none;
 	set_defaults(&r->opt);
+	srandom((unsigned)r->opt.seed);	/* the pipeline's jitter */
 	r->loop = must(vloop_new(1000 * RIG_SECOND));
 	r->cred = must(cred_get(1000, 100, group, 3));
 	make_server(r);
