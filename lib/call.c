@@ -97,8 +97,9 @@ call_end(struct nfswb *wb, struct call *c, const nfswb_reply *reply)
 }
 
 void
-call_answer(struct nfswb *wb, uint64_t id, unsigned char *record, size_t length)
+call_answer(struct nfswb *wb, unsigned char *record, size_t length)
 {
+	uint64_t id = codec_get64(record);
 	nfswb_reply reply;
 	struct call *c;
 	bool good = true;

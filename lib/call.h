@@ -67,8 +67,8 @@ void call_post(struct nfswb *, const struct ask *);
 
 /* For the rest of the library, with the lock: */
 void call_sent(struct nfswb *, struct call *);
-void call_answer(struct nfswb *, uint64_t id, unsigned char *record,
-		 size_t length);		/* record is taken over */
+/* record, 8 bytes at least, is taken over */
+void call_answer(struct nfswb *, unsigned char *record, size_t length);
 void call_unqueue_all(struct nfswb *);		/* the connection is lost */
 void call_resend_all(struct nfswb *);		/* and is back */
 void call_fail_all(struct nfswb *);		/* and never comes back */

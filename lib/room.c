@@ -88,7 +88,29 @@ limit_of(uint64_t mark)
 	return limit < NFSWB_CHUNK_BYTES ? limit : NFSWB_CHUNK_BYTES;
 }
 
-/* The daemon wants to hear, while it naps, that half the room is used. */
+static uint64_t
+queued(struct nfswb *wb)
+{
+	struct nfswb_control *c = wb->shm.control;
+
+	return atomic_load(&c->g_head) - atomic_load(&c->g_tail);
+}
+
+/* The daemon wants to hear, while it naps, that half the room is used: of the
+   chunks in the queue, and with none there of this one. */
+static void
+note_pop(struct nfswb *wb)
+{
+	uint64_t left = queued(wb);
+
+	if (left > wb->queued_most)
+		wb->queued_most = left;
+	if (left > wb->queued_most / 2)
+		return;
+	wb->queued_most = left;
+	wb->half_used = true;
+}
+
 static void
 note_use(struct nfswb *wb, struct chunk *c, uint32_t limit, uint32_t before,
 	 uint32_t after)
@@ -97,7 +119,7 @@ note_use(struct nfswb *wb, struct chunk *c, uint32_t limit, uint32_t before,
 		c->limit = limit;
 		c->half = before + (limit - before) / 2;
 	}
-	if (before < c->half && after >= c->half)
+	if (before < c->half && after >= c->half && !queued(wb))
 		wb->half_used = true;
 }
 
@@ -157,6 +179,7 @@ claim_or_pop(struct nfswb *wb, struct chunk *c, const struct need *need,
 			return false;
 		chunk_leave(wb, c);
 		chunk_take(wb, c, nr);
+		note_pop(wb);
 	}
 }
 

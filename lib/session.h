@@ -103,7 +103,8 @@ struct nfswb {
 	uint64_t tail;			/* as last seen */
 	uint64_t bell_head;		/* head when a bell was last sent */
 	unsigned claim_nr;		/* pieces between claim and post */
-	bool half_used;			/* of a chunk's room, not told yet */
+	bool half_used;			/* of the room, not told yet */
+	uint64_t queued_most;		/* chunks in the queue, before */
 	struct chunk shared;		/* for files without one of their own */
 	unsigned own_nr;		/* files with a chunk of their own */
 	uint64_t want_bytes;		/* of all that wait for room */

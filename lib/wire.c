@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-#include "lib/codec.h"
 #include "lib/resume.h"
 #include "lib/session.h"
 #include "lib/wire.h"
@@ -69,16 +68,13 @@ static void
 handle_record(struct nfswb *wb)
 {
 	size_t length = wb->in.length;
-	uint64_t id;
 
-	if (length == 0) {
+	if (length == 0)
 		wake(wb, WAKE_BELL);
-	} else if (length < 8) {
+	else if (length < 8)
 		link_lost(wb);
-	} else {
-		id = codec_get64(wb->in.data);	/* before it is taken */
-		call_answer(wb, id, record_take(&wb->in), length);
-	}
+	else
+		call_answer(wb, record_take(&wb->in), length);
 }
 
 static ssize_t
