@@ -132,6 +132,9 @@ map_memory(struct nfswb *wb, uint64_t data_bytes)
 
 	if (nfswb_layout(layout, data_bytes) < 0)
 		return -EPROTO;
+	wb->filler = calloc(layout->chunk_nr, sizeof *wb->filler);
+	if (!wb->filler)
+		return -ENOMEM;
 	rc = map_one(wb, 0, layout->bytes);
 	if (rc == 0)
 		rc = map_one(wb, 1, data_bytes);
@@ -274,6 +277,7 @@ session_free(struct nfswb *wb)
 		munmap(wb->memory[1], (size_t)wb->shm.layout.chunk_nr *
 		       NFSWB_CHUNK_BYTES);
 	close_all(wb);
+	free(wb->filler);
 	free(wb->handshake.out);
 	record_reader_free(&wb->handshake.in);
 	record_reader_free(&wb->in);

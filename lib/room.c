@@ -27,21 +27,28 @@
 #define FAILED_NSEC 1000000000ull /* then ask whether failed data is why */
 
 static void
+chunk_forget(struct nfswb *wb, struct chunk *c)
+{
+	if (c->nr == NFSWB_NO_CHUNK)
+		return;
+	wb->filler[c->nr] = NULL;
+	c->nr = NFSWB_NO_CHUNK;
+	if (c != &wb->shared)
+		wb->own_nr--;
+}
+
+/* Whoever filled it before, and did not see it closed, does so no more. */
+static void
 chunk_take(struct nfswb *wb, struct chunk *c, uint32_t nr)
 {
+	if (wb->filler[nr])
+		chunk_forget(wb, wb->filler[nr]);
+	wb->filler[nr] = c;
 	c->nr = nr;
 	c->limit = 0;
 	c->half = 0;
 	if (c != &wb->shared)
 		wb->own_nr++;
-}
-
-static void
-chunk_forget(struct nfswb *wb, struct chunk *c)
-{
-	if (c->nr != NFSWB_NO_CHUNK && c != &wb->shared)
-		wb->own_nr--;
-	c->nr = NFSWB_NO_CHUNK;
 }
 
 static void
@@ -55,12 +62,12 @@ chunk_leave(struct nfswb *wb, struct chunk *c)
 void
 room_leave(struct nfswb *wb, struct nfswb_file *f)
 {
-	if (f->chunk.nr != NFSWB_NO_CHUNK &&
-	    wb->shared.nr == NFSWB_NO_CHUNK) {
-		wb->shared = f->chunk;
-		chunk_forget(wb, &f->chunk);
-	}
-	chunk_leave(wb, &f->chunk);
+	uint32_t nr = f->chunk.nr;
+
+	if (nr != NFSWB_NO_CHUNK && wb->shared.nr == NFSWB_NO_CHUNK)
+		chunk_take(wb, &wb->shared, nr);	/* off the file */
+	else
+		chunk_leave(wb, &f->chunk);
 }
 
 void
@@ -123,7 +130,8 @@ note_use(struct nfswb *wb, struct chunk *c, uint32_t limit, uint32_t before,
 		wb->half_used = true;
 }
 
-enum chunk_state { CHUNK_CLAIMED, CHUNK_LACKS_ROOM, CHUNK_USED_UP };
+enum chunk_state { CHUNK_CLAIMED, CHUNK_LACKS_ROOM, CHUNK_TOO_SMALL,
+		   CHUNK_CLOSED };
 
 static enum chunk_state
 claim_in(struct nfswb *wb, struct chunk *c, const struct need *need,
@@ -137,9 +145,9 @@ claim_in(struct nfswb *wb, struct chunk *c, const struct need *need,
 		fill = nfswb_mark_fill(mark);
 		limit = limit_of(mark);
 		if (mark & NFSWB_MARK_CLOSED || fill >= NFSWB_CHUNK_BYTES)
-			return CHUNK_USED_UP;
+			return CHUNK_CLOSED;
 		if (need->whole && need->bytes > NFSWB_CHUNK_BYTES - fill)
-			return CHUNK_USED_UP;
+			return CHUNK_TOO_SMALL;
 		n = limit > fill ? limit - fill : 0;
 		if (n == 0 || (need->whole && n < need->bytes))
 			return CHUNK_LACKS_ROOM;
@@ -149,6 +157,8 @@ claim_in(struct nfswb *wb, struct chunk *c, const struct need *need,
 	note_use(wb, c, limit, fill, fill + n);
 	out->place = (uint64_t)c->nr * NFSWB_CHUNK_BYTES + fill;
 	out->length = n;
+	if (fill + n == NFSWB_CHUNK_BYTES)
+		chunk_forget(wb, c);
 	return CHUNK_CLAIMED;
 }
 
@@ -169,8 +179,11 @@ claim_or_pop(struct nfswb *wb, struct chunk *c, const struct need *need,
 				if (wb->chunkless_nr)
 					return false;
 				break;
-			case CHUNK_USED_UP:
+			case CHUNK_TOO_SMALL:
 				chunk_leave(wb, c);
+				break;
+			case CHUNK_CLOSED:
+				chunk_forget(wb, c);
 				break;
 			}
 		}

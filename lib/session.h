@@ -106,6 +106,7 @@ struct nfswb {
 	bool half_used;			/* of the room, not told yet */
 	uint64_t queued_most;		/* chunks in the queue, before */
 	struct chunk shared;		/* for files without one of their own */
+	struct chunk **filler;		/* by chunk number: who fills it */
 	unsigned own_nr;		/* files with a chunk of their own */
 	uint64_t want_bytes;		/* of all that wait for room */
 	unsigned chunkless_nr;		/* of them without a chunk to fill */
