@@ -865,7 +865,7 @@ daemon_that_dies_and_comes_back_costs_no_byte(void)
 	fake_lock(fake);
 	fake->grant_bytes = 8192;
 	fake_unlock(fake);
-	die_now_and_then(seed, 40);
+	die_now_and_then(seed, 12);
 	write_by_threads(seed, true);
 	fake_lock(fake);
 	printf("# died %u times, %u resumes, %u calls again\n",
@@ -882,7 +882,7 @@ without_a_thread_the_callers_resume(void)
 	unsigned seed = new_seed();
 
 	begin_with(8 * NFSWB_CHUNK_BYTES, NFSWB_NO_THREAD);
-	die_now_and_then(seed, 40);
+	die_now_and_then(seed, 12);
 	write_by_threads(seed, true);
 	fake_lock(fake);
 	CU_ASSERT(fake->resume_nr > 0);
@@ -900,7 +900,7 @@ appends_stay_whole_and_single_when_the_daemon_dies(void)
 	fake_lock(fake);
 	fake->grant_bytes = 8192;
 	fake_unlock(fake);
-	die_now_and_then(seed, 40);
+	die_now_and_then(seed, 12);
 	append_by_threads(seed);
 	die_now_and_then(seed, 0);
 	end();
