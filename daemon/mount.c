@@ -409,17 +409,19 @@ static void
 export_came(struct rpc_context *rpc, int status, void *data, void *arg)
 {
 	struct question *q = arg;
-	const struct exportnode *i;
+	const void *at;
+	struct exportnode i;		/* libnfs aligns to four bytes only */
 	const char *dirs[EXPORTS_MAX];
 	unsigned nr = 0;
 
 	(void)rpc;
 	if (!question_good(q, status, data))
 		return;
-	for (i = *(struct exportnode **)data; i && nr < EXPORTS_MAX;
-	     i = i->ex_next)
-		if (i->ex_dir && *i->ex_dir == '/')
-			dirs[nr++] = i->ex_dir;
+	for (at = *(void **)data; at && nr < EXPORTS_MAX; at = i.ex_next) {
+		memcpy(&i, at, sizeof i);
+		if (i.ex_dir && *i.ex_dir == '/')
+			dirs[nr++] = i.ex_dir;
+	}
 	q->fn.export(q->arg, 0, NULL, dirs, nr);
 	question_free(q);
 }
@@ -549,7 +551,8 @@ readdir_came(struct rpc_context *rpc, int status, void *data, void *arg)
 	const READDIR3res *res = data;
 	const READDIR3resok *ok;
 	struct names n = { .nr = 0 };
-	const entry3 *e;
+	const void *at;
+	entry3 e;			/* libnfs aligns to four bytes only */
 
 	(void)rpc;
 	if (!question_good(q, status, data))
@@ -558,8 +561,10 @@ readdir_came(struct rpc_context *rpc, int status, void *data, void *arg)
 	if (res->status != NFS3_OK) {
 		q->fn.dir(q->arg, 0, NULL, res->status, NULL, 0, 0, false);
 	} else {
-		for (e = ok->reply.entries; e; e = e->nextentry)
-			names_add(&n, e->fileid, e->cookie, 0, e->name);
+		for (at = ok->reply.entries; at; at = e.nextentry) {
+			memcpy(&e, at, sizeof e);
+			names_add(&n, e.fileid, e.cookie, 0, e.name);
+		}
 		dir_tell(q, &n, ok->cookieverf, ok->reply.eof);
 	}
 	question_free(q);
@@ -572,7 +577,8 @@ readdirplus_came(struct rpc_context *rpc, int status, void *data, void *arg)
 	const READDIRPLUS3res *res = data;
 	const READDIRPLUS3resok *ok;
 	struct names n = { .nr = 0 };
-	const entryplus3 *e;
+	const void *at;
+	entryplus3 e;			/* libnfs aligns to four bytes only */
 
 	(void)rpc;
 	if (!question_good(q, status, data))
@@ -581,9 +587,11 @@ readdirplus_came(struct rpc_context *rpc, int status, void *data, void *arg)
 	if (res->status != NFS3_OK) {
 		q->fn.dir(q->arg, 0, NULL, res->status, NULL, 0, 0, false);
 	} else {
-		for (e = ok->reply.entries; e; e = e->nextentry)
-			names_add(&n, e->fileid, e->cookie,
-				  type_bits(&e->name_attributes), e->name);
+		for (at = ok->reply.entries; at; at = e.nextentry) {
+			memcpy(&e, at, sizeof e);
+			names_add(&n, e.fileid, e.cookie,
+				  type_bits(&e.name_attributes), e.name);
+		}
 		dir_tell(q, &n, ok->cookieverf, ok->reply.eof);
 	}
 	question_free(q);
