@@ -59,10 +59,11 @@ a_new_connection_sends_each_unanswered_call_once_in_order(void)
 
 	fake_init(&f);
 	fake_start(&f);
-	for (i = 0; i < 6; i++)
-		fake_call(&f, NFSPROC3_GETATTR, (enum rpc_class)(i % 3), &o[i],
-			  NULL);
-	fake_run(&f);
+	for (i = 0; i < 6; i++) {	/* the urgent ones last */
+		fake_call(&f, NFSPROC3_GETATTR, (enum rpc_class)(2 - i / 2),
+			  &o[i], NULL);
+		fake_run(&f);
+	}
 	CU_ASSERT_EQUAL_FATAL(f.seen_nr, 6);
 	fake_reply(&f, &f.seen[2]);
 	fake_run(&f);
@@ -350,6 +351,7 @@ a_soft_call_given_up_half_sent_takes_the_connection_with_it(void)
 	fake_start(&f);
 	fake_write(&f, RPC_NORMAL, &iov, 1, &o);
 	fake_pass(&f, TIMEO - SECOND);
+	fake_reply_xid(&f, 0, NFSPROC3_GETATTR);	/* not silent */
 	fake_getattr(&f, &p);
 	f.auto_reply = true;
 	fake_pass(&f, SECOND + SECOND / 2);
