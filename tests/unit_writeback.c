@@ -780,6 +780,8 @@ congested_async_pass_wakes_below_its_mark_and_sync_goes_on(void)
 	CU_ASSERT_EQUAL(b.server->stats.async.wakeups, 1);
 	bench_serve(&b, 1);
 	CU_ASSERT_EQUAL(d.nr, 1);
+	CU_ASSERT(!b.server->congestion.async.congested);
+	CU_ASSERT(!b.server->congestion.sync.congested);
 	bench_free(&b);
 }
 

@@ -69,13 +69,14 @@ run_sync(struct wb_server *s, uint64_t now)
 	struct wb_file *f, *last = TAILQ_LAST(&s->sync_files, file_list);
 	struct pass_result r;
 
-	if (!last)
-		return;
 	if (!congestion_may_start(&s->congestion, true,
 				  s->bytes[EXTENT_WRITEBACK], now, st)) {
-		congestion_wait(&s->congestion, true, now, st);
+		if (last)
+			congestion_wait(&s->congestion, true, now, st);
 		return;
 	}
+	if (!last)
+		return;
 	/* Once round the files that are here now; a portion each. */
 	do {
 		f = TAILQ_FIRST(&s->sync_files);
@@ -231,19 +232,22 @@ run_aged(struct wb_server *s, uint64_t now)
 static void
 run_async(struct wb_server *s, uint64_t now)
 {
-	bool progress;
+	bool progress, wanted;
 	enum flush_cause cause;
 
-	if (TAILQ_EMPTY(&s->dirty_files))
-		return;
-	if (!cause_now(s, &cause) && !aged_file(s, now))
-		return;
+	wanted = !TAILQ_EMPTY(&s->dirty_files) &&
+		 (cause_now(s, &cause) || aged_file(s, now));
+	/* Asked also when nothing is wanted any more: then nobody waits. */
 	if (!congestion_may_start(&s->congestion, false,
 				  s->bytes[EXTENT_WRITEBACK], now,
 				  &s->stats.async)) {
-		congestion_wait(&s->congestion, false, now, &s->stats.async);
+		if (wanted)
+			congestion_wait(&s->congestion, false, now,
+					&s->stats.async);
 		return;
 	}
+	if (!wanted)
+		return;
 	run_aged(s, now);
 	do {
 		if (!round_files(s, false, now, &progress))
