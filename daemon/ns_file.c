@@ -207,17 +207,6 @@ ns_describe(struct namespace *ns, struct wb_file *f)
 	return text;
 }
 
-/* The size is asked for at once; nobody waits for the answer. */
-static void
-look_at(struct namespace *ns, struct wb_file *f)
-{
-	struct cred *cred = cred_get(geteuid(), getegid(), NULL, 0);
-
-	if (cred)
-		getattr_begin(ns, f, cred, true, NULL, NULL);
-	cred_put(cred);
-}
-
 static struct wb_file *
 restore(struct namespace *ns, const json_t *j)
 {
@@ -238,7 +227,6 @@ restore(struct namespace *ns, const json_t *j)
 	if (!f)
 		return NULL;
 	hidden_restore(ns, f, hidden);
-	look_at(ns, f);
 	return f;
 }
 
@@ -250,6 +238,13 @@ ns_restore(struct namespace *ns, const char *description)
 
 	json_decref(j);
 	return f;
+}
+
+void
+ns_look(struct namespace *ns, struct wb_file *f, struct cred *cred,
+	ns_done_fn *done, void *arg)
+{
+	getattr_begin(ns, f, cred, true, done, arg);
 }
 
 /* ---- below ---- */

@@ -13,6 +13,7 @@
  * Who comes later than grace is imported alone: late is better than lost.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -224,6 +225,36 @@ take_memory(struct session *s, const struct runtime_session *record,
 }
 
 static void
+looked(void *arg, int err, const char *text, const struct ns_answer *a)
+{
+	struct session *s = arg;
+
+	(void)a;
+	if (err)
+		log_warning(SESSION_FMT " resumes: %s", SESSION_ARG(s),
+			    text ? text : strerror(-err));
+	s->looks--;
+	if (s->owner->resume)
+		resume_check(s->owner);
+	session_put(s);
+}
+
+/* An append goes to the end of the file, so that must be known before the ring
+   is drained. */
+static void
+look_at(struct session *s, struct session_file *sf)
+{
+	struct namespace *ns = s->owner->env.ns;
+
+	if (!(sf->oflags & O_APPEND)) {
+		ns_look(ns, sf->file, s->peer.cred, NULL, NULL);
+		return;
+	}
+	s->looks++;
+	ns_look(ns, sf->file, s->peer.cred, looked, session_ref(s));
+}
+
+static void
 take_file(struct session *s, struct runtime_file *rf)
 {
 	struct wb_file *file = ns_restore(s->owner->env.ns, rf->description);
@@ -234,12 +265,14 @@ take_file(struct session *s, struct runtime_file *rf)
 		sf = session_file_new(s, rf->number, file, rf->oflags, &err);
 		file_put(file);
 	}
-	if (sf)
+	if (sf) {
 		sf->record = rf;
-	else
+		look_at(s, sf);
+	} else {
 		log_error(SESSION_FMT ": its file %u can't be opened again: "
 			  "%s; %s", SESSION_ARG(s), rf->number,
 			  strerror(-err), rf->description);
+	}
 }
 
 static void
@@ -413,7 +446,7 @@ import_lists(struct sessions *o)
 	return err;
 }
 
-/* 0: who was resuming lives. */
+/* 0: who was resuming lives, or waits for the size of a file. */
 static int
 import(struct sessions *o)
 {
@@ -424,7 +457,7 @@ import(struct sessions *o)
 		return -ENOBUFS;
 	}
 	TAILQ_FOREACH(s, &o->list, link) {
-		if (s->state != SESSION_RESUMING)
+		if (s->state != SESSION_RESUMING || s->looks)
 			continue;
 		set_tail(s);
 		s->state = SESSION_LIVE;
@@ -476,7 +509,7 @@ drained(struct sessions *o)
 
 	TAILQ_FOREACH(s, &o->list, link)
 		if (s->slab)
-			all &= drain_all(s);
+			all &= s->state != SESSION_RESUMING && drain_all(s);
 	return all || o->resume->grace_over;
 }
 
@@ -495,7 +528,8 @@ resume_check(struct sessions *o)
 		return;
 	o->importing = false;
 	TAILQ_FOREACH(s, &o->list, link) {
-		answer(s);
+		if (s->state == SESSION_LIVE)
+			answer(s);
 		session_poke(s);
 	}
 }

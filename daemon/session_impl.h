@@ -83,6 +83,7 @@ struct session {
 	struct request *writing;	/* an inline WRITE without room */
 	bool retrying;		/* failed data, for that WRITE */
 	struct request *resuming;	/* its RESUME, not answered */
+	unsigned looks;		/* sizes asked for, without which no append */
 
 	/* memory and ring */
 	struct memory memory;

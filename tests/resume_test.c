@@ -336,6 +336,39 @@ entries_of_two_sessions_join_in_the_order_they_were_given(void)
 }
 
 static void
+append_in_the_ring_waits_until_the_end_of_file_is_known(void)
+{
+	struct life l;
+	struct client b;
+	struct nfswb_ring_entry e = { .length = 3, .kind = NFSWB_RING_APPEND };
+
+	begin(&l);
+	rig_hold(l.first, false);
+	CU_ASSERT(client_post(&l.a, 0, 0, "old", 3));
+	CU_ASSERT_EQUAL(client_fsync(&l.a, 0), 0);
+	CU_ASSERT_EQUAL(client_close_file(&l.a, 0), 0);
+	CU_ASSERT_EQUAL(client_open(&l.a, "f", O_RDWR | O_APPEND), 0);
+	take_token(&l);
+	rig_pass(l.first, 100000);
+	CU_ASSERT(client_post(&l.a, 0, 0, "new", 3));
+	e.place = ring_slot(&l.a.view, l.a.head - 1)->place;
+	l.a.head--;
+	client_post_raw(&l.a, &e);	/* the same, as an append */
+	die(&l);
+	rig_mute(l.second, true);
+	client_connect(l.second, &b);
+	client_resume(&b, &l.a, 0, l.token);
+	rig_pass(l.second, 1000000);
+	CU_ASSERT_EQUAL(atomic_load(&l.a.view.control->tail), 1);
+	rig_mute(l.second, false);
+	CU_ASSERT(client_reply(&b));
+	CU_ASSERT_EQUAL(client_fsync(&b, 0), 0);
+	CU_ASSERT(server_has(l.second, "f", 0, "oldnew", 6));
+	client_close(&b);
+	end(&l);
+}
+
+static void
 token_that_is_not_its_own_opens_nothing(void)
 {
 	struct life l;
@@ -364,5 +397,6 @@ UNIT_TESTS(resume,
 	UNIT(grace_ends_the_waiting_and_late_is_better_than_lost),
 	UNIT(session_that_goes_away_in_the_import_is_imported_all_the_same),
 	UNIT(entries_of_two_sessions_join_in_the_order_they_were_given),
+	UNIT(append_in_the_ring_waits_until_the_end_of_file_is_known),
 	UNIT(token_that_is_not_its_own_opens_nothing),
 )

@@ -33,6 +33,7 @@ struct answer {
 	int err;
 	struct ns_answer a;
 	struct stored *read;
+	struct wb_file *look;
 };
 
 struct held {
@@ -43,7 +44,7 @@ struct held {
 struct server {
 	unsigned refs;
 	struct stored file[FILES];
-	bool hold;
+	bool hold, mute;
 	int fail;
 };
 
@@ -176,6 +177,15 @@ static const struct wb_calls calls = { queue_call, raise_call,
 /* --- the namespace --- */
 
 static void
+no_matter(void *arg, int err, const char *text, const struct ns_answer *a)
+{
+	(void)arg;
+	(void)err;
+	(void)text;
+	(void)a;
+}
+
+static void
 answer_one(struct namespace *ns, struct answer *a)
 {
 	char text[200];
@@ -183,6 +193,10 @@ answer_one(struct namespace *ns, struct answer *a)
 	if (a->read) {
 		a->a.data = a->read->data + (uintptr_t)a->a.data;
 		a->a.eof = true;
+	}
+	if (a->look) {
+		file_server_attr(a->look, a->a.attr.size, 1, true);
+		file_put(a->look);
 	}
 	snprintf(text, sizeof text, "rig: %s", strerror(-a->err));
 	a->done(a->arg, a->err, a->err ? text : NULL, &a->a);
@@ -199,7 +213,7 @@ soon(void *arg)
 	struct answer *a;
 	struct held *h;
 
-	while ((a = STAILQ_FIRST(&ns->answers))) {
+	while (!ns->server->mute && (a = STAILQ_FIRST(&ns->answers))) {
 		STAILQ_REMOVE_HEAD(&ns->answers, link);
 		answer_one(ns, a);
 	}
@@ -375,6 +389,18 @@ ns_restore(struct namespace *ns, const char *description)
 	return f ? file_of(ns, f) : NULL;
 }
 
+void
+ns_look(struct namespace *ns, struct wb_file *file, struct cred *cred,
+	ns_done_fn *done, void *arg)
+{
+	struct stored *f = by_fh(ns->server, file_fh(file));
+	struct answer *a = answer(ns, 0, done ? done : no_matter, arg);
+
+	(void)cred;
+	a->look = file_ref(file);
+	a->a.attr.size = f->size;
+}
+
 bool
 ns_below(struct namespace *ns, const char *target, struct wb_file *file)
 {
@@ -537,6 +563,7 @@ rig_free(struct rig *g)
 
 	if (!g->killed)		/* let what waits be answered */
 		rig_hold(g, false);
+	g->ns->server->mute = false;
 	sessions_free(g->sessions);
 	if (!g->killed)
 		vloop_pass(g->loop, 1000);
@@ -590,6 +617,13 @@ rig_hold(struct rig *g, bool hold)
 	g->ns->server->hold = hold;
 	if (!hold)
 		loop_defer(g->loop, g->ns->soon);
+}
+
+void
+rig_mute(struct rig *g, bool mute)
+{
+	g->ns->server->mute = mute;
+	loop_defer(g->loop, g->ns->soon);
 }
 
 void

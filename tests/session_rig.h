@@ -34,6 +34,8 @@ const char *rig_dir(const struct rig *);
 void rig_pass(struct rig *, uint64_t usec);
 /* The server holds its answers to WRITEs. */
 void rig_hold(struct rig *, bool hold);
+/* It answers nothing about names and attributes. */
+void rig_mute(struct rig *, bool mute);
 /* Its WRITEs fail with this from now on; 0: no more. */
 void rig_fail(struct rig *, int err);
 /* What is on the server; NULL: no such file. */
