@@ -29,14 +29,36 @@ struct shutdown {
 	bool clean;
 };
 
+/* What was found and may still grow: ranges that continue each other are named
+   once. */
+struct left {
+	struct wb_file *file;
+	uint64_t offset, length;
+	int err;
+};
+
 static void
-name_left(void *arg, struct wb_file *f, uint64_t offset, uint64_t length,
-	  int err)
+name_left(const struct left *l)
 {
-	(void)arg;
-	log_error("%s: bytes %" PRIu64 " to %" PRIu64 " are not on stable "
-		  "storage: %s", file_name(f), offset, offset + length,
-		  err ? strerror(-err) : "not written in time");
+	if (l->length)
+		log_error("%s: %" PRIu64 " bytes at %" PRIu64 " are not on "
+			  "stable storage: %s", file_name(l->file), l->length,
+			  l->offset, l->err ? strerror(-l->err)
+					    : "not written in time");
+}
+
+static void
+add_left(void *arg, struct wb_file *f, uint64_t offset, uint64_t length,
+	 int err)
+{
+	struct left *l = arg;
+
+	if (f == l->file && offset == l->offset + l->length && err == l->err) {
+		l->length += length;
+		return;
+	}
+	name_left(l);
+	*l = (struct left){ f, offset, length, err };
 }
 
 static void
@@ -51,6 +73,7 @@ static void
 over(struct shutdown *s)
 {
 	uint64_t left = wb_left_bytes(s->env.wb);
+	struct left last = { .length = 0 };
 
 	if (s->state == OVER)
 		return;
@@ -60,7 +83,8 @@ over(struct shutdown *s)
 	if (left) {
 		log_error("stopped with %" PRIu64 " bytes that are not on "
 			  "stable storage:", left);
-		wb_each_left(s->env.wb, name_left, s);
+		wb_each_left(s->env.wb, add_left, &last);
+		name_left(&last);
 	} else {
 		log_info("stopped; everything is on stable storage");
 	}

@@ -62,8 +62,8 @@ gave_up(void *arg, struct wb_file *f, uint64_t offset, uint64_t length,
 {
 	struct daemon *d = arg;
 
-	log_error("%s: bytes %" PRIu64 " to %" PRIu64 " are given up: %s",
-		  file_name(f), offset, offset + length, strerror(-err));
+	log_error("%s: %" PRIu64 " bytes at %" PRIu64 " are given up: %s",
+		  file_name(f), length, offset, strerror(-err));
 	given_up_add(d->given_up, file_name(f), offset, length, err);
 }
 

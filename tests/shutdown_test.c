@@ -55,7 +55,8 @@ wb_each_left(struct wb *wb, void (*fn)(void *arg, struct wb_file *,
 	     uint64_t offset, uint64_t length, int err), void *arg)
 {
 	(void)wb;
-	fn(arg, NULL, 0, world.left, -28);
+	fn(arg, NULL, 0, world.left / 2, -28);
+	fn(arg, NULL, world.left / 2, world.left - world.left / 2, -28);
 }
 
 const char *
@@ -151,6 +152,19 @@ what_is_left_at_the_deadline_is_named(void)
 }
 
 static void
+ranges_that_continue_each_other_are_named_once(void)
+{
+	struct scene s;
+
+	scene_open(&s, 10);
+	shutdown_begin(s.shutdown);
+	shutdown_begin(s.shutdown);
+	loop_run(s.loop);
+	CU_ASSERT_EQUAL(world.named, 1);
+	scene_close(&s);
+}
+
+static void
 second_request_stops_at_once(void)
 {
 	struct scene s;
@@ -182,6 +196,7 @@ UNIT_TESTS(shutdown,
 	UNIT(nothing_is_accepted_before_writing_back_begins),
 	UNIT(loop_stops_when_all_is_written),
 	UNIT(what_is_left_at_the_deadline_is_named),
+	UNIT(ranges_that_continue_each_other_are_named_once),
 	UNIT(second_request_stops_at_once),
 	UNIT(look_before_the_request_does_nothing),
 )
