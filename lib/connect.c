@@ -254,7 +254,7 @@ static void
 close_all(struct nfswb *wb)
 {
 	const int fds[] = { wb->fd, wb->wake_fd, wb->memory_fd[0],
-			    wb->memory_fd[1], wb->handshake.fd };
+			    wb->memory_fd[1] };
 	size_t i;
 
 	for (i = 0; i < sizeof fds / sizeof fds[0]; i++)
@@ -278,8 +278,7 @@ session_free(struct nfswb *wb)
 		       NFSWB_CHUNK_BYTES);
 	close_all(wb);
 	free(wb->filler);
-	free(wb->handshake.out);
-	record_reader_free(&wb->handshake.in);
+	handshake_end(&wb->handshake);
 	record_reader_free(&wb->in);
 	pthread_mutex_destroy(&wb->lock);
 	free(wb);
@@ -330,6 +329,8 @@ nfswb_disconnect(struct nfswb *wb)
 	if (fork_is_stale(wb)) {
 		/* the child's copy: nothing is mapped, locks mean nothing */
 		close_all(wb);
+		if (wb->handshake.fd >= 0)
+			close(wb->handshake.fd);
 		free(wb);
 	} else if (wb->flags & NFSWB_NO_THREAD) {
 		session_free(wb);

@@ -22,6 +22,7 @@ handshake_begin(struct handshake *h, const struct sockaddr_un *address,
 	int err;
 
 	memset(h, 0, sizeof *h);
+	record_reader_init(&h->in, NFSWB_RECORD_MAX);
 	h->pass[0] = pass ? pass[0] : -1;
 	h->pass[1] = pass ? pass[1] : -1;
 	h->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -29,16 +30,11 @@ handshake_begin(struct handshake *h, const struct sockaddr_un *address,
 		return -errno;
 	err = codec_encode(call, &h->out, &h->length);
 	if (err == 0 && connect(h->fd, (const struct sockaddr *)address,
-				sizeof *address) < 0) {
+				sizeof *address) < 0)
 		err = -errno;
-		free(h->out);
-	}
-	if (err < 0) {
-		close(h->fd);
-		return err;
-	}
-	record_reader_init(&h->in, NFSWB_RECORD_MAX);
-	return 0;
+	if (err < 0)
+		handshake_end(h);
+	return err;
 }
 
 void
@@ -48,6 +44,7 @@ handshake_end(struct handshake *h)
 		close(h->got[--h->got_nr]);
 	if (h->fd >= 0)
 		close(h->fd);
+	h->fd = -1;
 	free(h->out);
 	h->out = NULL;
 	record_reader_free(&h->in);
