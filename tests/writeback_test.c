@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* unit_writeback.c - the pipeline, a behaviour a test */
+/* writeback_test.c - the pipeline, a behaviour a test */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
