@@ -54,7 +54,8 @@ struct config {
 	unsigned socket_mode;		/* octal in the file */
 	char *socket_group;		/* NULL: the daemon's */
 	char *runtime_dir;		/* NULL: the socket's folder */
-	enum config_switch allow_urls;	/* auto: yes unless root's daemon */
+	enum config_switch allow_urls;	/* auto: yes, unless root's daemon with
+					   a mount of its own */
 	char *admin_group;
 	uint64_t slab_bytes;
 	uint64_t dirty_bytes, dirty_background_bytes;
