@@ -27,6 +27,15 @@ cli_reason(struct nfswb *wb)
 	return colon + 2;
 }
 
+void
+cli_complain(const char *what, const char *target, const char *reason)
+{
+	if (strstr(reason, target) != NULL)
+		complain("%s: %s", what, reason);
+	else
+		complain("%s: %s: %s", what, target, reason);
+}
+
 /* What to do about it, where the library does not say so itself. */
 static const char *
 connect_hint(int err, const char *reason)

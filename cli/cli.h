@@ -31,6 +31,8 @@ struct nfswb *cli_connect(const struct cli *, unsigned flags);
 
 /* nfswb_strerror without the name of the library's call in front. */
 const char *cli_reason(struct nfswb *);
+/* "WHAT: TARGET: reason"; a reason that names the target is left alone. */
+void cli_complain(const char *what, const char *target, const char *reason);
 
 /* Says what is wrong with the command line and returns CLI_USAGE. */
 int cli_usage(char **argv, const char *fmt, ...)

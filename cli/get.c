@@ -36,7 +36,7 @@ struct get {
 static int
 remote_failure(const struct get *get)
 {
-	complain("get %s: %s", get->target, cli_reason(get->wb));
+	cli_complain("get", get->target, cli_reason(get->wb));
 	return -1;
 }
 

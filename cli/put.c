@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,11 +46,15 @@ void
 put_failed(struct put *put, const char *src, const char *target,
 	   const char *reason)
 {
+	char *what;
+
 	put->failed = true;
-	if (target != NULL)
-		complain("put %s: %s: %s", src, target, reason);
-	else
+	if (target == NULL || asprintf(&what, "put %s", src) < 0) {
 		complain("put %s: %s", src, reason);
+		return;
+	}
+	cli_complain(what, target, reason);
+	free(what);
 }
 
 /* The mask can only be read by setting it; no thread runs yet. */
@@ -108,7 +113,7 @@ target_is_dir(struct put *put, const char *target, bool many, bool tree)
 	}
 	if (errno == ENOENT && (!must || (tree && !many)))
 		return 0;
-	complain("put: %s: %s", target, cli_reason(put->wb));
+	cli_complain("put", target, cli_reason(put->wb));
 	return -1;
 }
 

@@ -30,7 +30,7 @@ sync_and_tell(struct nfswb *wb, const char *target, const char *timeout)
 		complain("sync %s: not all is on stable storage after %s s; "
 			 "'nfswb who' and 'nfswb stat' say why", what, timeout);
 	else
-		complain("sync %s: %s", what, cli_reason(wb));
+		cli_complain("sync", what, cli_reason(wb));
 	return CLI_FAILED;
 }
 
