@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # addresses.sh - IPv6, a port behind the host, names, and ports from rpcbind
 # shellcheck source=tests/integration/lib.sh
-. "${top_srcdir:-.}/tests/integration/lib.sh"
+. "${top_srcdir:-.}/tests/integration/lib.sh" || exit 99
 need_ganesha
 need rpcbind ip unshare
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # daemon_killed.sh - nfswbd is killed in the middle of a put and started again
 # shellcheck source=tests/integration/lib.sh
-. "${top_srcdir:-.}/tests/integration/lib.sh"
+. "${top_srcdir:-.}/tests/integration/lib.sh" || exit 99
 need_ganesha
 server_start
 nfswbd_start

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # plain_client.sh - a client in another language, without shared memory
 # shellcheck source=tests/integration/lib.sh
-. "${top_srcdir:-.}/tests/integration/lib.sh"
+. "${top_srcdir:-.}/tests/integration/lib.sh" || exit 99
 need_ganesha
 server_start
 nfswbd_start

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # put.sh - files, a tree and a stream arrive byte for byte, in large WRITEs
 # shellcheck source=tests/integration/lib.sh
-. "${top_srcdir:-.}/tests/integration/lib.sh"
+. "${top_srcdir:-.}/tests/integration/lib.sh" || exit 99
 need_ganesha
 server_start
 nfswbd_start

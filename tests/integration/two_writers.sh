@@ -3,7 +3,7 @@
 # two_writers.sh - two programs at once: files of their own, one file's halves,
 # one range after each other
 # shellcheck source=tests/integration/lib.sh
-. "${top_srcdir:-.}/tests/integration/lib.sh"
+. "${top_srcdir:-.}/tests/integration/lib.sh" || exit 99
 need_ganesha
 server_start
 nfswbd_start
