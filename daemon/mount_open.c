@@ -191,18 +191,20 @@ candidate_next(struct mounting *mo)
 	return mo->candidate;
 }
 
+/* Some servers say EACCES of what they do not export; their list tells. */
 static void
 mount_refused(struct mounting *mo, int err)
 {
 	const char *what = mo->listed ? mo->candidate : mo->path;
+	bool unlisted = mo->export_nr && !mo->listed;
 
-	if (err == -EACCES || err == -EPERM)
+	if ((err == -EACCES || err == -EPERM) && !unlisted)
 		mounting_fail(mo, err, "server %s refuses to mount '%s': %s; "
 			      "it may not export it to this host, or the server "
 			      "may demand a source port below 1024: resvport = "
 			      "yes, or 'insecure' in its exports", mo->address,
 			      what, strerror(-err));
-	else if (err == -ENOENT || err == -ENOTDIR)
+	else if (unlisted || err == -ENOENT || err == -ENOTDIR)
 		mounting_fail(mo, err, "server %s exports nothing that holds "
 			      "'%s': %s; 'showmount -e %s' lists its exports",
 			      mo->address, what, strerror(-err), mo->address);

@@ -107,11 +107,13 @@ attempt_done(struct place *p, struct mount *mount)
 static void
 fsinfo_refused(struct place *p, int err)
 {
-	char text[256];
+	char text[512];
 
 	snprintf(text, sizeof text, "server %s does not tell its limits for "
-		 "'%s' (FSINFO): %s", p->found->name, p->export,
-		 strerror(-err));
+		 "'%s' (FSINFO): %s%s", p->found->name, p->export,
+		 strerror(-err), err == -EACCES ? "; it may demand a source "
+		 "port below 1024: resvport = yes, or 'insecure' in its "
+		 "exports" : "");
 	attempt_fail(p, err, text);
 }
 

@@ -121,7 +121,7 @@ ganesha_choose_ports() {
 		Enable_UDP = false;
 		Plugins_Dir = "$(ganesha_plugins)";
 	}
-	NFS_KRB5 { Active_krb5 = false; }
+	NFS_KRB5 { Active_krb5 = false; CCacheDir = "$ganesha_folder/krb5"; }
 	NFSv4 { Graceless = true; RecoveryRoot = "$ganesha_folder/recovery"; }
 	EXPORT_DEFAULTS {
 		Access_Type = ${ganesha_access:-RW};

@@ -43,7 +43,7 @@ refused "without ports and without rpcbind that is told" 1 \
 ganesha_stop
 nfswbd_kill
 
-if grep -q : /proc/net/if_inet6 2> /dev/null || [ -s /proc/net/if_inet6 ]; then
+if grep -q . /proc/net/if_inet6 2> /dev/null; then
 	ganesha_address=::1 ganesha_export=$tmp/export6
 	server_start
 	nfswbd_start

@@ -10,23 +10,42 @@ nfswbd_start
 bytes=$((256 << 20))
 pattern $bytes 1 > "$tmp/source"
 
-instance=$(stat_of 's["instance"]')
 nfswb_exec put "$tmp/source" "$(url file)" 2> "$tmp/put.err" &
 put_pid=$!
 children="$children $put_pid"
+instance=$(stat_of 's["instance"]')
 check "a fifth has left for the server" await_sent $((bytes / 5)) $put_pid
 nfswbd_kill
 check "nfswbd is killed while put runs" process_runs $put_pid
 nfswbd_start
 check_is "another instance serves" "$(stat_of 's["instance"]')" != "$instance"
-check "more has left for the server" await_sent $((bytes / 5)) $put_pid
-nfswbd_kill
-check "nfswbd is killed again while put runs" process_runs $put_pid
-nfswbd_start
 wait $put_pid
 check_is "put ends with exit code 0" $? -eq 0
 check_is "and without a word" "$(cat "$tmp/put.err")" = ""
 check "the file is identical" cmp "$tmp/source" "$ganesha_export/file"
+
+# A stream that pauses, so that the daemon dies more than once in it.
+part=$((64 << 20))
+mkfifo "$tmp/stream"
+nfswb_exec put - "$(url stream)" < "$tmp/stream" 2> "$tmp/put.err" &
+put_pid=$!
+children="$children $put_pid"
+exec 9> "$tmp/stream"
+for n in 0 1 2; do
+	pattern $part 4 $((n * part)) >&9
+	check "a part of a stream has left for the server" \
+		await_sent $((part / 2)) $put_pid
+	nfswbd_kill
+	check "nfswbd is killed while put waits for more" process_runs $put_pid
+	nfswbd_start
+done
+pattern $part 4 $((3 * part)) >&9
+exec 9>&-
+wait $put_pid
+check_is "put ends with exit code 0" $? -eq 0
+check_is "and without a word" "$(cat "$tmp/put.err")" = ""
+check "the stream is identical" \
+	cmp <(pattern $((4 * part)) 4) "$ganesha_export/stream"
 
 # An application that is idle while the daemon dies.
 client app

@@ -17,7 +17,9 @@ fi
 mkdir "$tmp/export"
 mount -t tmpfs -o size=16m,mode=1777 nfswb-test "$tmp/export" ||
 	skip_all "mounting is not permitted here"
-trap 'cleanup; umount -l "$tmp/export" 2> /dev/null; rm -rf "$tmp"' EXIT
+at_cleanup() {
+	umount -l "$tmp/export"
+}
 server_start
 nfswbd_start
 

@@ -10,9 +10,10 @@
  *	truncate LENGTH
  *	fsync
  *	close
+ *	quit
  *
- * Each is answered by one line: "ok RESULT TIME" (TIME: of the call's return,
- * in seconds since 1970) or "error ERRNO TEXT".  Ends with its input.
+ * Each but quit is answered by one line: "ok RESULT TIME" (TIME: of the
+ * call's return, in seconds since 1970) or "error ERRNO TEXT".
  * A script that runs several of these decides what comes before what.
  */
 #include <errno.h>
@@ -169,6 +170,8 @@ main(void)
 	}
 	while (fgets(line, sizeof(line) - 1, stdin) != NULL) {
 		line[strcspn(line, "\n")] = '\0';
+		if (strcmp(line, "quit") == 0)
+			break;
 		do_command(line);
 	}
 	if (file != NULL)

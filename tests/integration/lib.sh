@@ -120,17 +120,25 @@ show_log() {
 	tail -n 15 "$1" | diag
 }
 
+# For a test that has more to put away.
+at_cleanup() {
+	:
+}
+
 cleanup() {
 	local pid log
 	trap - EXIT
 	if [ "$tests_failed" != 0 ]; then
-		for log in "$tmp"/*.err "$tmp"/ganesha*.log; do
+		for log in "$tmp"/*.err; do
 			show_log "$log"
 		done
+		grep -E ':(CRIT|FATAL|MAJ|WARN) :' "$tmp/ganesha.log" |
+			tail -n 5 | diag
 	fi
 	for pid in $children $nfswbd_pid $ganesha_pid; do
 		process_kill "$pid" KILL 5
 	done
+	at_cleanup
 	if [ -n "${KEEP:-}" ]; then
 		echo "# kept: $tmp"
 	else
@@ -307,12 +315,9 @@ tell() {
 }
 
 hang_up() {
-	local to="in_$1" from="out_$1" pid="pid_$1" fd
-	fd=${!to}
-	exec {fd}>&-
+	local pid="pid_$1"
+	ask "$1" quit
 	wait "${!pid}"
-	fd=${!from}
-	exec {fd}<&-
 }
 
 make_tmp

@@ -5,6 +5,7 @@
     plain_client.py SOCKET write TARGET FILE	FILE's bytes to TARGET, fsync
     plain_client.py SOCKET read TARGET		TARGET's bytes to standard output
     plain_client.py SOCKET bad NAME		a message that must not be sent
+    plain_client.py SOCKET protocol N	HELLO in another version
 
 Shows what include/nfswb_prot.x means to other languages: record marks, XDR,
 HELLO with NFSWB_HELLO_INLINE, then calls with an id each.
@@ -112,8 +113,6 @@ BAD = {
         s.hello(), s.send(struct.pack(">QIII", 2, 0, OPEN, 0xfffffff0))),
     "second-hello": lambda s: (
         s.hello(), s.send(struct.pack(">QIIIIQ", 2, 0, HELLO, 1, 1, 0))),
-    "wrong-protocol": lambda s: s.send(
-        struct.pack(">QIIIIQ", 1, 0, HELLO, 99, 1, 0)),
     "many-fragments": lambda s: (
         s.hello(), s.socket.sendall(struct.pack(">I", 100000) + b"\0" * 100000
                                     + struct.pack(">I", 0x7ffffff0))),
@@ -134,6 +133,8 @@ def main(path, verb, *args):
     session = Session(path)
     if verb == "bad":
         return bad(session, *args)
+    if verb == "protocol":
+        return session.call(HELLO, struct.pack(">IIQ", int(args[0]), 1, 0))
     session.hello()
     return {"write": write, "read": read}[verb](session, *args)
 

@@ -69,7 +69,7 @@ refused "a second daemon on that socket is refused" 1 \
 	'already runs on .*nfswbd\.sock' \
 	"$top_builddir/nfswbd" -s "$NFSWB_SOCKET"
 refused "a second daemon in that runtime folder is refused" 1 \
-	"another nfswbd keeps its sessions in $tmp/run" \
+	"$tmp/run.*another nfswbd.*runtime_dir" \
 	"$top_builddir/nfswbd" -c "$tmp/nfswb.conf" -s "$tmp/third.sock"
 check "the first goes on" nfswb put "$tmp/file" data:/first
 
