@@ -222,9 +222,9 @@ die(struct fake *k)
 		close(k->listen_fd);
 	k->listen_fd = -1;
 	unmap_memory(k);
-	if (k->has_muted)
-		xdr_free((xdrproc_t)xdr_nfswb_call, (char *)&k->muted);
-	k->has_muted = false;
+	while (k->muted_nr)
+		xdr_free((xdrproc_t)xdr_nfswb_call,
+			 (char *)&k->muted[--k->muted_nr]);
 	k->waits = false;
 }
 
@@ -247,6 +247,8 @@ take(struct fake *k, const struct nfswb_ring_entry *e)
 		fault(k, "an entry beyond what was granted");
 	store(k, f, e->kind == NFSWB_RING_APPEND ? f->size : e->offset,
 	      k->shm.data + e->place, e->length);
+	if (e->kind == NFSWB_RING_WRITE && f->oflags & O_APPEND)
+		f->reserved_left -= e->length;
 	k->chunk[nr].posted += e->length;
 	k->append_nr += e->kind == NFSWB_RING_APPEND;
 	if (k->entry_nr < FAKE_PLACES)
@@ -458,6 +460,9 @@ do_reserve(struct fake *k, const nfswb_call *c, nfswb_reply *r)
 	if (c->id != k->reserve_id) {
 		k->reserve_id = c->id;
 		k->reserve_start = f->size;
+		if (f->reserved_left)
+			fault(k, "two reserved appends at once");
+		f->reserved_left = a->length;
 		store(k, f, f->size + a->length - 1, "", 1);
 	}
 	r->answer.nfswb_answer_u.res.nfswb_res_u.reserved = k->reserve_start;
@@ -654,11 +659,10 @@ message(struct fake *k, unsigned char *data, size_t len)
 		}
 		drain(k);
 		if (k->mute == c.args.type) {
-			if (k->has_muted)
-				fault(k, "a second muted call");
+			if (k->muted_nr == FAKE_MUTED)
+				abort();
 			k->muted_id = c.id;
-			k->muted = c;
-			k->has_muted = true;
+			k->muted[k->muted_nr++] = c;
 			return;		/* c is kept */
 		}
 		act(k, &c);
@@ -739,9 +743,11 @@ work(struct fake *k)
 
 	if (k->listen_fd < 0)
 		listen_again(k);
-	if (!k->mute && k->has_muted) {
-		late = k->muted;
-		k->has_muted = false;
+	while (k->muted_nr && (!k->mute || k->answer_nr)) {
+		late = k->muted[0];
+		memmove(k->muted, k->muted + 1,
+			--k->muted_nr * sizeof late);
+		k->answer_nr -= k->answer_nr != 0;
 		act(k, &late);
 		xdr_free((xdrproc_t)xdr_nfswb_call, (char *)&late);
 	}

@@ -20,12 +20,14 @@
 
 #define FAKE_FILES 16
 #define FAKE_PLACES 4096
+#define FAKE_MUTED 4
 
 struct fake_file {
 	char name[64];
 	unsigned char *data;
 	size_t size, room;
 	bool open;
+	size_t reserved_left;	/* of an append's range, not written yet */
 	int oflags;
 };
 
@@ -54,6 +56,7 @@ struct fake {
 	bool refuse;		/* every RESUME */
 	int failed_room;	/* the answer to FAILED_ROOM */
 	nfswb_type mute;	/* gets no answer until this is 0 */
+	unsigned answer_nr;	/* but so many of them get one, all the same */
 	unsigned die_in;	/* about so many steps; 0: never */
 	unsigned seed;
 
@@ -62,6 +65,7 @@ struct fake {
 		 resume_nr, close_nr, died_nr;
 	bool waits;		/* somebody wants room and gets none */
 	uint64_t muted_id, again_id;
+	unsigned muted_nr;	/* calls without an answer */
 	uint64_t place[FAKE_PLACES];	/* of the first entries */
 	struct fake_file file[FAKE_FILES];
 
@@ -74,8 +78,7 @@ struct fake {
 	struct record_reader in;
 	uint64_t tail;
 	bool owes_bell, resumed;
-	nfswb_call muted;
-	bool has_muted;
+	nfswb_call muted[FAKE_MUTED];
 	uint64_t reserve_id, reserve_start;
 };
 
