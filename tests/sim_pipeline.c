@@ -168,8 +168,7 @@ inline_writes_go_the_same_way(void)
 		n = rig_write_inline(r, h, at, bytes + at, 2 * MIB - at);
 		CU_ASSERT_FATAL(n >= 0);
 		at += (size_t)n;
-		if (!n)
-			rig_pass(r, 1000);
+		rig_pass(r, n ? 0 : 1000);
 	}
 	CU_ASSERT_EQUAL(rig_close(r, h), 0);
 	CU_ASSERT(rig_is(r, "f", NFSSIM_STABLE, bytes, 2 * MIB));
@@ -271,6 +270,8 @@ restart_between_writes_sends_the_older_ones_again(void)
 	rig_write(r, h, 0, bytes, MIB);
 	CU_ASSERT_EQUAL(rig_fsync(r, h), 0);
 	CU_ASSERT(rig_is(r, "f", NFSSIM_STABLE, bytes, MIB));
+	/* seen by a WRITE's verifier, before any COMMIT was wasted */
+	CU_ASSERT_EQUAL(calls(NFSPROC3_COMMIT), 1);
 	CU_ASSERT_EQUAL(rig_close(r, h), 0);
 	stop();
 }
@@ -293,6 +294,8 @@ replay_does_not_bring_back_what_was_superseded(void)
 	nfssim_restart(r->sim, 99);
 	memcpy(bytes + 10000, other, 100000);
 	CU_ASSERT_EQUAL(rig_finish(r, &w), 0);
+	/* the old bytes are lost, so it waited for the new ones */
+	CU_ASSERT(rig_is(r, "f", NFSSIM_STABLE, bytes, 256 * 1024));
 	CU_ASSERT_EQUAL(rig_fsync(r, h), 0);
 	CU_ASSERT(rig_is(r, "f", NFSSIM_STABLE, bytes, 256 * 1024));
 	CU_ASSERT_EQUAL(rig_close(r, h), 0);
@@ -616,6 +619,49 @@ truncate_cuts_what_is_dirty_in_flight_and_unstable(void)
 	stop();
 }
 
+static void
+write_after_a_truncate_follows_it_to_the_server(void)
+{
+	struct wb_handle *h;
+	struct rig_wait w;
+
+	start(NULL);
+	h = rig_open(r, "f");
+	rig_write(r, h, 0, bytes, 100000);
+	CU_ASSERT_EQUAL(rig_fsync(r, h), 0);
+	set_fault(NFSPROC3_SETATTR, 1, 1, VERDICT(.hold_usec = RIG_SECOND));
+	rig_truncate_start(r, h, 0, &w);
+	rig_write(r, h, 0, other, 50000);
+	CU_ASSERT_EQUAL(rig_fsync(r, h), 0);
+	CU_ASSERT(w.done && w.err == 0);
+	CU_ASSERT(rig_is(r, "f", NFSSIM_STABLE, other, 50000));
+	CU_ASSERT_EQUAL(rig_close(r, h), 0);
+	stop();
+}
+
+/* soft */
+
+static void
+soft_server_gives_up_and_what_it_does_late_hits_nothing_newer(void)
+{
+	struct rig_options opt = { .timeo_ds = 10, .soft = true };
+	struct wb_handle *h;
+
+	start(&opt);
+	h = rig_open(r, "f");
+	set_fault(NFSPROC3_WRITE, 1, 1, VERDICT(.hold_usec = 7 * RIG_SECOND));
+	fault.to_nr = 1000;
+	rig_write(r, h, 0, bytes, 50000);
+	CU_ASSERT_EQUAL(rig_fsync(r, h), -ETIMEDOUT);
+	set_fault(NFSPROC3_NULL, 0, 0, VERDICT(0));
+	rig_write(r, h, 0, other, 50000);
+	CU_ASSERT_EQUAL(rig_fsync(r, h), 0);
+	rig_pass(r, 60 * RIG_SECOND);
+	CU_ASSERT(rig_is(r, "f", NFSSIM_VOLATILE, other, 50000));
+	CU_ASSERT_EQUAL(rig_close(r, h), 0);
+	stop();
+}
+
 /* limits */
 
 static void
@@ -709,6 +755,8 @@ UNIT_TESTS(sim_pipeline,
 	UNIT(fsync_ends_though_the_writer_goes_on),
 	UNIT(fsync_ends_though_the_writer_writes_the_same_again_and_again),
 	UNIT(truncate_cuts_what_is_dirty_in_flight_and_unstable),
+	UNIT(write_after_a_truncate_follows_it_to_the_server),
+	UNIT(soft_server_gives_up_and_what_it_does_late_hits_nothing_newer),
 	UNIT(stuck_server_holds_the_writer_at_the_limit),
 	UNIT(released_slab_is_written_back_without_its_owner),
 	UNIT(hundred_files_are_synced_at_once),

@@ -103,7 +103,7 @@ make_server(struct rig *r)
 		.name = "sim", .prog = NFSSIM_NFS, .vers = 3,
 		.slot_nr = r->opt.slot_nr, .timeo_ds = r->opt.timeo_ds,
 		.retrans = 2, .connect_hook = nfssim_connect,
-		.seed = r->opt.seed,
+		.seed = r->opt.seed, .soft = r->opt.soft,
 	};
 
 	r->sim = must(nfssim_new(r->loop, &sim));
@@ -230,7 +230,7 @@ wait_for_room(struct rig *r, uint32_t want, uint32_t chunk)
 	atomic_store(&c->want_chunk, chunk);
 	atomic_store(&c->c_waits, 1);
 	slab_serve(r->slab, loop_now(r->loop));
-	if (!vloop_run_until(r->loop, has_room, r, RIG_DAY)) {
+	if (!vloop_run_until(r->loop, has_room, r, RIG_PATIENCE)) {
 		fprintf(stderr, "sim_rig: a writer waits for ever\n");
 		exit(99);
 	}
@@ -280,7 +280,7 @@ post(struct rig *r, struct wb_handle *h, const struct nfswb_ring_entry *e)
 		if (err != -ENOBUFS)
 			break;
 		r->room = false;
-		if (!vloop_run_until(r->loop, has_room, r, RIG_DAY))
+		if (!vloop_run_until(r->loop, has_room, r, RIG_PATIENCE))
 			break;
 	}
 	if (err) {
@@ -336,7 +336,8 @@ is_done(void *arg)
 int
 rig_finish(struct rig *r, struct rig_wait *w)
 {
-	return vloop_run_until(r->loop, is_done, w, RIG_DAY) ? w->err : -ETIME;
+	return vloop_run_until(r->loop, is_done, w, RIG_PATIENCE) ? w->err :
+								    -ETIME;
 }
 
 void
@@ -364,12 +365,20 @@ rig_close(struct rig *r, struct wb_handle *h)
 	return rig_finish(r, &w);
 }
 
+void
+rig_truncate_start(struct rig *r, struct wb_handle *h, uint64_t size,
+		   struct rig_wait *w)
+{
+	*w = (struct rig_wait){ 0 };
+	handle_truncate(h, size, loop_now(r->loop), note_done, w);
+}
+
 int
 rig_truncate(struct rig *r, struct wb_handle *h, uint64_t size)
 {
-	struct rig_wait w = { 0 };
+	struct rig_wait w;
 
-	handle_truncate(h, size, loop_now(r->loop), note_done, &w);
+	rig_truncate_start(r, h, size, &w);
 	return rig_finish(r, &w);
 }
 

@@ -6,7 +6,7 @@
  *
  * All of it is the real code; only the loop and the server are the tests'.  The
  * calls that wait let virtual time pass until what they wait for has happened,
- * a day at most.  $SIM_VERBOSE: the log is shown.
+ * ten minutes at most.  $SIM_VERBOSE: the log is shown.
  */
 #ifndef NFSWB_TESTS_SIM_RIG_H
 #define NFSWB_TESTS_SIM_RIG_H
@@ -18,7 +18,7 @@
 #include "tests/vloop.h"
 
 #define RIG_SECOND 1000000ull
-#define RIG_DAY (86400 * RIG_SECOND)
+#define RIG_PATIENCE (600 * RIG_SECOND)
 
 struct rig_options {		/* 0: what is said here */
 	uint64_t slab_bytes;		/* 16 MiB */
@@ -31,6 +31,7 @@ struct rig_options {		/* 0: what is said here */
 	enum wb_stable stable;
 	unsigned slot_nr;		/* 64 */
 	unsigned timeo_ds;		/* 600 */
+	bool soft;
 	uint64_t delay_usec;		/* of replies: 200 */
 	uint64_t seed;			/* 1 */
 };
@@ -75,10 +76,12 @@ int64_t rig_write_inline(struct rig *, struct wb_handle *, uint64_t offset,
 			 const void *data, size_t len);
 
 void rig_fsync_start(struct rig *, struct wb_handle *, struct rig_wait *);
-/* What it said; -ETIME: nothing within a day. */
+/* What it said; -ETIME: nothing within ten minutes. */
 int rig_finish(struct rig *, struct rig_wait *);
 int rig_fsync(struct rig *, struct wb_handle *);
 int rig_close(struct rig *, struct wb_handle *);
+void rig_truncate_start(struct rig *, struct wb_handle *, uint64_t size,
+			struct rig_wait *);
 int rig_truncate(struct rig *, struct wb_handle *, uint64_t size);
 int rig_sync(struct rig *);
 
