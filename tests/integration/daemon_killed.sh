@@ -5,16 +5,26 @@
 . "${top_srcdir:-.}/tests/integration/lib.sh" || exit 99
 need_ganesha
 server_start
+nfswbd_config 'dirty_background_bytes = 8M'
 nfswbd_start
 
-bytes=$((256 << 20))
+bytes=$((512 << 20))
 pattern $bytes 1 > "$tmp/source"
 
-nfswb_exec put "$tmp/source" "$(url file)" 2> "$tmp/put.err" &
-put_pid=$!
-children="$children $put_pid"
+# put_watched BYTES OPERAND...: returns when so much has left for the server.
+put_watched() {
+	await_sent "$1" &
+	watcher=$!
+	shift
+	nfswb_exec put "$@" 2> "$tmp/put.err" &
+	put_pid=$!
+	children="$children $put_pid $watcher"
+	wait $watcher
+	check_is "some has left for the server" $? -eq 0
+}
+
 instance=$(stat_of 's["instance"]')
-check "a fifth has left for the server" await_sent $((bytes / 5)) $put_pid
+put_watched $((bytes / 5)) "$tmp/source" "$(url file)"
 nfswbd_kill
 check "nfswbd is killed while put runs" process_runs $put_pid
 nfswbd_start
@@ -34,7 +44,7 @@ exec 9> "$tmp/stream"
 for n in 0 1 2; do
 	pattern $part 4 $((n * part)) >&9
 	check "a part of a stream has left for the server" \
-		await_sent $((part / 2)) $put_pid
+		await_sent $((part / 2))
 	nfswbd_kill
 	check "nfswbd is killed while put waits for more" process_runs $put_pid
 	nfswbd_start
@@ -66,10 +76,7 @@ mkdir "$tmp/tree"
 for n in $(seq 400); do
 	pattern $((n * 500)) "$n" > "$tmp/tree/$n"
 done
-nfswb_exec put -r "$tmp/tree" "$(url tree)" 2> "$tmp/put.err" &
-put_pid=$!
-children="$children $put_pid"
-check "some files of a tree have left" await_sent 4000000 $put_pid
+put_watched 4000000 -r "$tmp/tree" "$(url tree)"
 nfswbd_kill
 nfswbd_start
 wait $put_pid

@@ -14,11 +14,13 @@ pattern $bytes 1 > "$tmp/source"
 put_with_kill() {
 	local sent
 	sent=$(stat_of 'v["ops"]["WRITE"]["bytes_sent"] if v else 0')
+	await_sent $((sent + bytes / 5)) &
+	watcher=$!
 	nfswb_exec put "$tmp/source" "$(url "$1")" 2> "$tmp/put.err" &
 	put_pid=$!
-	children="$children $put_pid"
-	check "a fifth has left for the server" \
-		await_sent $((sent + bytes / 5)) $put_pid
+	children="$children $put_pid $watcher"
+	wait $watcher
+	check_is "a fifth has left for the server" $? -eq 0
 	ganesha_kill
 	check "the server is killed while put runs" process_runs $put_pid
 	ganesha_start "$2" || bail "nfs-ganesha does not come back"
