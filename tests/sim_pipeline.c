@@ -265,6 +265,7 @@ restart_between_writes_sends_the_older_ones_again(void)
 
 	start(NULL);
 	h = rig_open(r, "f");
+	nfssim_set_delay(r->sim, 0);	/* eight are answered before */
 	set_fault(NFSPROC3_WRITE, 9, 9, VERDICT(.lose_call = true));
 	fault.restart_with = 77;
 	rig_write(r, h, 0, bytes, MIB);
@@ -298,6 +299,27 @@ replay_does_not_bring_back_what_was_superseded(void)
 	CU_ASSERT(rig_is(r, "f", NFSSIM_STABLE, bytes, 256 * 1024));
 	CU_ASSERT_EQUAL(rig_fsync(r, h), 0);
 	CU_ASSERT(rig_is(r, "f", NFSSIM_STABLE, bytes, 256 * 1024));
+	CU_ASSERT_EQUAL(rig_close(r, h), 0);
+	stop();
+}
+
+static void
+fsync_waits_for_what_superseded_the_lost_bytes(void)
+{
+	struct wb_handle *h;
+	struct rig_wait w;
+
+	start(NULL);
+	h = rig_open(r, "f");
+	set_fault(NFSPROC3_COMMIT, 1, 1, VERDICT(.delay_usec = RIG_SECOND));
+	rig_write(r, h, 0, bytes, 128 * 1024);
+	rig_fsync_start(r, h, &w);
+	rig_pass(r, RIG_SECOND / 2);
+	rig_write(r, h, 0, other, 128 * 1024);
+	CU_ASSERT(!w.done);
+	nfssim_restart(r->sim, 99);
+	CU_ASSERT_EQUAL(rig_finish(r, &w), 0);
+	CU_ASSERT(rig_is(r, "f", NFSSIM_STABLE, other, 128 * 1024));
 	CU_ASSERT_EQUAL(rig_close(r, h), 0);
 	stop();
 }
@@ -741,6 +763,7 @@ UNIT_TESTS(sim_pipeline,
 	UNIT(restart_before_commit_sends_all_again),
 	UNIT(restart_between_writes_sends_the_older_ones_again),
 	UNIT(replay_does_not_bring_back_what_was_superseded),
+	UNIT(fsync_waits_for_what_superseded_the_lost_bytes),
 	UNIT(verifiers_that_never_agree_end_in_file_sync),
 	UNIT(nospc_reaches_each_handle_once_and_the_next_fsync_writes),
 	UNIT(fsync_says_nospc_as_long_as_it_is_so),
