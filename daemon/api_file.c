@@ -138,7 +138,7 @@ closed(void *arg, int err)
 	struct session *s = session_ref(r->session);
 	struct session_file *sf = r->sf;
 
-	request_end(r, err);
+	request_end(r, r->close_err ? r->close_err : err);
 	session_file_free(sf);
 	session_put(s);
 }
@@ -146,11 +146,15 @@ closed(void *arg, int err)
 void
 api_close(struct request *r)
 {
-	if (!r->sf)	/* asked again: it was closed, the answer was lost */
+	struct session *s = r->session;
+
+	if (!r->sf) {	/* asked again: it was closed, the answer was lost */
 		request_end(r, r->call.flags & NFSWB_AGAIN ? 0 : -EBADF);
-	else
-		handle_close(session_file_shut(r->sf),
-			     session_now(r->session), closed, r);
+		return;
+	}
+	r->close_err = s->close_err;
+	s->close_err = 0;
+	handle_close(session_file_shut(r->sf), session_now(s), closed, r);
 }
 
 void

@@ -142,6 +142,8 @@ drain_to(struct session *s, uint64_t until, unsigned budget)
 	if (!s->slab || s->broken || s->state == SESSION_RESUMING ||
 	    (int64_t)(until - s->tail) <= 0)
 		return DRAIN_DONE;
+	if (s->halted)
+		return DRAIN_BLOCKED;
 	if (until - s->tail > s->memory.view.layout.ring_nr) {
 		broken(s, "its ring's head is out of range");
 		return DRAIN_DONE;
@@ -186,6 +188,14 @@ missed_something(const struct session *s, uint32_t flag)
 	return flag == NFSWB_RING || used >= s->memory.view.layout.ring_nr / 2;
 }
 
+/* Bells are not read any more when the daemon stops; and nothing tells that
+   what takes up a list has failed. */
+static bool
+stays_up(const struct session *s)
+{
+	return s->owner->stopping || (s->blocked && !TAILQ_EMPTY(&s->todo));
+}
+
 void
 drain_rest(struct session *s)
 {
@@ -196,9 +206,8 @@ drain_rest(struct session *s)
 		return;
 	s->empty_naps = s->active ? 0 : s->empty_naps + 1;
 	s->active = false;
-	/* Bells are not read any more when the daemon stops. */
-	flag = s->empty_naps < NAPS_MAX || s->owner->stopping ? NFSWB_NAP :
-								NFSWB_RING;
+	flag = s->empty_naps < NAPS_MAX || stays_up(s) ? NFSWB_NAP :
+							 NFSWB_RING;
 	atomic_store_explicit(&c->d_sleeps, flag, memory_order_seq_cst);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!missed_something(s, flag)) {

@@ -113,6 +113,19 @@ opens_remove(struct session_file *sf)
 }
 
 bool
+opens_has(struct session *s, struct wb_file *file)
+{
+	struct open_file *of = find(s->owner, file);
+	struct session_file *sf;
+
+	if (of)
+		LIST_FOREACH(sf, &of->users, link)
+			if (sf->session == s)
+				return true;
+	return false;
+}
+
+bool
 opens_drain(struct sessions *o, struct wb_file *file)
 {
 	struct open_file *of = find(o, file);

@@ -116,8 +116,8 @@ request_come(struct session *s, const void *data, size_t len,
 
 /* --- waiting for rings --- */
 
-static uint32_t
-file_number(const struct request *r)
+uint32_t
+request_file(const struct request *r)
 {
 	const nfswb_args *a = &r->call.args;
 
@@ -153,8 +153,26 @@ ready(struct request *r)
 		return opens_drain_every(s->owner);
 	if (!(r->api->flags & API_FILE))
 		return true;
-	r->sf = session_file(s, file_number(r));
+	r->sf = session_file(s, request_file(r));
 	return !r->sf || opens_drain(s->owner, r->sf->file);
+}
+
+/* Takes it off what is to be done. */
+static void
+take_off(struct request *r)
+{
+	struct session *s = r->session;
+
+	TAILQ_REMOVE(&s->todo, r, link);
+	s->todo_bytes -= r->bytes;
+	s->todo_nr--;
+}
+
+void
+request_withdraw(struct request *r, int err)
+{
+	take_off(r);
+	request_fail(r, err, NULL);
 }
 
 static void
@@ -164,9 +182,7 @@ pump_todo(struct session *s)
 
 	while ((r = TAILQ_FIRST(&s->todo)) && session_may_act(s) &&
 	       !s->writing && ready(r) && !s->hangup) {
-		TAILQ_REMOVE(&s->todo, r, link);
-		s->todo_bytes -= r->bytes;
-		s->todo_nr--;
+		take_off(r);
 		if ((r->api->flags & API_FILE) && r->sf)
 			r->file = file_ref(r->sf->file);
 		begin(r);

@@ -45,6 +45,7 @@ struct request {
 	uint64_t offset, done;		/* WRITE, READ */
 	uint32_t length;
 	struct nfswb_attr attr;		/* OPEN, on its way to the reply */
+	int close_err;			/* of data given up before (stuck.c) */
 };
 
 /* Takes a whole record: decodes it and puts it where it waits or is acted on.
@@ -56,6 +57,10 @@ void request_pump(struct session *);
 /* Parks it until other sessions' rings have been drained of r->file's entries,
    then calls go; at once where nothing is to wait for. */
 void request_park(struct request *, void (*go)(struct request *));
+/* Fails one that has not begun. */
+void request_withdraw(struct request *, int err);
+/* The number of the open file it is about; UINT32_MAX: none. */
+uint32_t request_file(const struct request *);
 /* The session ends: what is not begun is forgotten. */
 void request_forget(struct session *);
 

@@ -21,6 +21,7 @@
 #include "daemon/session_impl.h"
 
 #define TURN_ENTRIES	1024
+#define BLOCKED_USEC	100000	/* then look again, when it has ended */
 
 /* --- counting --- */
 
@@ -336,6 +337,10 @@ end_go_on(struct session *s)
 
 	if (d == DRAIN_MORE)
 		session_poke(s);
+	if (d == DRAIN_BLOCKED) {
+		stuck_check(s);
+		loop_timer_set(s->owner->env.loop, s->nap, BLOCKED_USEC);
+	}
 	if (d != DRAIN_DONE)
 		return;
 	close_files(s);
@@ -379,6 +384,7 @@ live(struct session *s)
 	request_pump(s);
 	if (!s->owner->stopping)
 		serve(s);
+	stuck_check(s);
 	if (d == DRAIN_MORE)
 		session_poke(s);
 	else

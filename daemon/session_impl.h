@@ -7,6 +7,7 @@
  *	session.c	life: HELLO, turns, end
  *	session_io.c	the socket: records in, records and bells out
  *	drain.c		the ring; napping and sleeping
+ *	stuck.c		a message, and a list without slots
  *	opens.c		which sessions have a file open; the shared flags
  *	request.c	a message from its arrival to its reply
  *	session_file.c	its open files by number
@@ -91,6 +92,9 @@ struct session {
 	uint64_t tail;		/* our own, behind the last entry taken */
 	uint64_t last_head;	/* ENDING: where draining ends */
 	bool blocked;		/* no list slot: room() tells */
+	struct session_file *halted;	/* stuck.c: no drain while it has no
+				   handle */
+	int close_err;		/* what stuck.c's closing came to */
 	bool broken;		/* what the ring holds is garbage */
 	bool active;		/* something happened since the last nap */
 	bool in_turn;
@@ -189,9 +193,15 @@ bool drain_all(struct session *);
 /* Decides when the next turn is due: a nap, a sleep or at once. */
 void drain_rest(struct session *);
 
+/* --- stuck.c --- */
+/* Does what can be done where a message waits for a ring that is blocked. */
+void stuck_check(struct session *);
+
 /* --- opens.c --- */
 int opens_add(struct session_file *);
 void opens_remove(struct session_file *);
+/* Has this session the file open? */
+bool opens_has(struct session *, struct wb_file *);
 /* Drains every session that has the file open; true: all done. */
 bool opens_drain(struct sessions *, struct wb_file *);
 /* Drains all sessions. */

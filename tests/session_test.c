@@ -728,6 +728,93 @@ count_one(void *arg, const struct session_info *info)
 	*last = *info;
 }
 
+/* More single bytes with gaps than the list has slots, none of them taken by
+   the server. */
+static void
+fill_list(struct rig *g, struct client *c)
+{
+	int i;
+
+	client_connect(g, c);
+	CU_ASSERT_EQUAL(client_hello(c, 0, 4 * RIG_CHUNK), 0);
+	rig_pass(g, 1000);
+	CU_ASSERT_EQUAL(client_open(c, "f", O_RDWR | O_CREAT), 0);
+	rig_fail(g, -ENOSPC);
+	for (i = 0; i < 2000; i++)
+		CU_ASSERT(client_post(c, 0, (uint64_t)i * 3, "x", 1));
+	client_bell(c);
+	rig_pass(g, 1000);
+	CU_ASSERT(atomic_load(&c->view.control->tail) < 2000);
+}
+
+static void
+more_small_writes_in_one_chunk_than_the_list_has_slots_go_through(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+
+	fill_list(g, &c);
+	rig_fail(g, 0);
+	CU_ASSERT_EQUAL(client_fsync(&c, 0), 0);
+	CU_ASSERT_EQUAL(atomic_load(&c.view.control->tail), 2000);
+	CU_ASSERT(server_has(g, "f", 3 * 1999, "x", 1));
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
+failed_data_that_fills_the_list_fails_fsync_and_goes_on_later(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+
+	fill_list(g, &c);
+	CU_ASSERT_EQUAL(client_fsync(&c, 0), ENOSPC);
+	CU_ASSERT(atomic_load(&c.view.control->tail) < 2000);
+	rig_fail(g, 0);
+	CU_ASSERT_EQUAL(client_fsync(&c, 0), ENOSPC);	/* not seen before */
+	CU_ASSERT_EQUAL(client_fsync(&c, 0), 0);
+	CU_ASSERT(server_has(g, "f", 3 * 1999, "x", 1));
+	CU_ASSERT_EQUAL(atomic_load(&c.view.control->tail), 2000);
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
+failed_data_that_fills_the_list_does_not_keep_a_close(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+
+	fill_list(g, &c);
+	CU_ASSERT_EQUAL(client_close_file(&c, 0), ENOSPC);
+	CU_ASSERT_EQUAL(atomic_load(&c.view.control->tail), 2000);
+	rig_fail(g, 0);
+	CU_ASSERT_EQUAL(client_open(&c, "g", O_RDWR | O_CREAT), 0);
+	rig_pass(g, 100000);
+	c.chunk = NFSWB_NO_CHUNK;
+	CU_ASSERT(client_post(&c, 0, 0, "y", 1));
+	CU_ASSERT_EQUAL(client_fsync(&c, 0), 0);
+	CU_ASSERT(server_has(g, "g", 0, "y", 1));
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
+failed_data_that_fills_the_list_does_not_keep_a_session(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+	struct session_info info = { 0 };
+
+	fill_list(g, &c);
+	client_close(&c);
+	rig_pass(g, 10000000);
+	sessions_each(rig_sessions(g), count_one, &info);
+	CU_ASSERT_EQUAL(info.id, 0);
+	rig_free(g);
+}
+
 static void
 session_tells_what_it_waits_for(void)
 {
@@ -796,6 +883,10 @@ UNIT_TESTS(session,
 	UNIT(sync_covers_all_sessions_without_bells),
 	UNIT(end_of_a_session_drains_its_ring_and_writes_back),
 	UNIT(client_that_leaves_with_calls_out_does_no_harm),
+	UNIT(more_small_writes_in_one_chunk_than_the_list_has_slots_go_through),
+	UNIT(failed_data_that_fills_the_list_fails_fsync_and_goes_on_later),
+	UNIT(failed_data_that_fills_the_list_does_not_keep_a_close),
+	UNIT(failed_data_that_fills_the_list_does_not_keep_a_session),
 	UNIT(session_tells_what_it_waits_for),
 	UNIT(stop_takes_what_was_posted_and_grants_no_more),
 )

@@ -215,6 +215,8 @@ extent_set_state(struct extent *e, enum extent_state to)
 	if (to != EXTENT_FREE && to != EXTENT_CLEAN)
 		e->slab->live_nr++;
 
+	if (to == EXTENT_CLEAN && e->slab->starved)
+		e->slab->wb->slots_came_free = true;	/* if need be */
 	if (to == EXTENT_HELD)
 		extent_list_append(&f->held, e);
 	else if (to == EXTENT_UNSTABLE)

@@ -96,7 +96,7 @@ bool
 slab_has_slots(struct slab *s, uint32_t nr)
 {
 	while (slots_left(s) < nr)
-		if (!reclaim_clean_chunk(s))
+		if (!reclaim_clean_chunk(s) && !reclaim_clean_extents(s))
 			return false;
 	return true;
 }
