@@ -10,7 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "autoconf.h"
 #include "common/log.h"
@@ -88,6 +91,17 @@ parse_options(struct options *o, int argc, char **argv)
 	fprintf(stderr, "nfswbd: \"%s\" is no option; try nfswbd --help\n",
 		argv[optind]);
 	return EXIT_USAGE;
+}
+
+/* Delays are jittered by random(): not alike in every daemon. */
+static void
+seed_jitter(void)
+{
+	unsigned seed;
+
+	if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != sizeof seed)
+		seed = (unsigned)time(NULL) ^ (unsigned)getpid();
+	srandom(seed);
 }
 
 /* A connection, two memfds and a pidfd for each session: as many as we may. */
@@ -174,6 +188,7 @@ main(int argc, char **argv)
 		signal(SIGPIPE, SIG_IGN);
 		signal(SIGHUP, SIG_IGN);
 		raise_nofile();
+		seed_jitter();
 		code = run(config, o.socket);
 	}
 	free(error);

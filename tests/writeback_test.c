@@ -403,6 +403,32 @@ jukebox_is_tried_again_unseen_and_holds_up_that_file_only(void)
 }
 
 static void
+given_up_write_may_still_land_so_newer_data_waits(void)
+{
+	struct bench_done d = { 0, 1 };
+	struct wb_handle *h;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 4096, 'a'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_turn(&b);
+	bench_answer(&b, bench_take(&b, 0), -ETIMEDOUT, 0, 1);
+	CU_ASSERT_EQUAL(d.err, -ETIMEDOUT);
+	CU_ASSERT(bench_write(&b, h, 0, 4096, 'b'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_serve(&b, 1);		/* what failed goes again: it is 'a' */
+	CU_ASSERT_EQUAL(d.nr, 1);
+	bench_advance(&b, 10000001);
+	CU_ASSERT_EQUAL_FATAL(b.call_nr, 1);
+	CU_ASSERT_EQUAL(byte_of(b.call[0], 0), 'b');
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(d.nr, 2);
+	CU_ASSERT_EQUAL(d.err, 0);
+	bench_free(&b);
+}
+
+static void
 short_write_sends_the_rest_again(void)
 {
 	struct bench_done d = { 0, 1 };
@@ -940,6 +966,7 @@ UNIT_TESTS(writeback,
 	UNIT(failed_data_that_fills_the_slab_is_tried_once_more_and_told),
 	UNIT(refused_commit_is_written_again_not_only_committed),
 	UNIT(jukebox_is_tried_again_unseen_and_holds_up_that_file_only),
+	UNIT(given_up_write_may_still_land_so_newer_data_waits),
 	UNIT(short_write_sends_the_rest_again),
 	UNIT(server_that_writes_nothing_ends_in_an_error),
 	UNIT(small_sequential_writes_become_whole_ones),

@@ -385,7 +385,8 @@ write_done(struct wb_call *c, uint64_t now)
 
 	s->wb->now = now;
 	s->replies++;
-	if (c->transmissions > 1)
+	/* another copy, or one that was given up, may still land */
+	if (c->transmissions > 1 || c->err == -ETIMEDOUT)
 		file_late(f, c->offset, c->offset + c->count,
 			  now + s->wb->limits.late_duplicate_usec);
 	if (c->err == 0)
