@@ -26,7 +26,10 @@ may_write(const struct session_file *sf)
 static void
 ended(void *arg, int err)
 {
-	request_end(arg, err);
+	struct request *r = arg;
+
+	r->in_file = false;
+	request_end(r, err);
 }
 
 /* --- open --- */
@@ -138,6 +141,7 @@ closed(void *arg, int err)
 	struct session *s = session_ref(r->session);
 	struct session_file *sf = r->sf;
 
+	r->in_file = false;
 	request_end(r, r->close_err ? r->close_err : err);
 	session_file_free(sf);
 	session_put(s);
@@ -154,16 +158,19 @@ api_close(struct request *r)
 	}
 	r->close_err = s->close_err;
 	s->close_err = 0;
+	r->in_file = true;
 	handle_close(session_file_shut(r->sf), session_now(s), closed, r);
 }
 
 void
 api_fsync(struct request *r)
 {
-	if (!r->sf)
+	if (!r->sf) {
 		request_end(r, -EBADF);
-	else
-		handle_fsync(r->sf->handle, session_now(r->session), ended, r);
+		return;
+	}
+	r->in_file = true;
+	handle_fsync(r->sf->handle, session_now(r->session), ended, r);
 }
 
 void
@@ -171,13 +178,15 @@ api_truncate(struct request *r)
 {
 	uint64_t size = r->call.args.nfswb_args_u.truncate.length;
 
-	if (!r->sf)
+	if (!r->sf) {
 		request_end(r, -EBADF);
-	else if (!may_write(r->sf) || size > INT64_MAX)
+	} else if (!may_write(r->sf) || size > INT64_MAX) {
 		request_end(r, -EINVAL);
-	else
+	} else {
+		r->in_file = true;
 		handle_truncate(r->sf->handle, size, session_now(r->session),
 				ended, r);
+	}
 }
 
 void
@@ -231,11 +240,9 @@ api_fstat(struct request *r)
 
 /* --- read --- */
 
-/* One reply is made at a time; XDR copies it out. */
-static unsigned char read_buf[NFSWB_DATA_MAX];
-
 static void
-read_end(struct request *r, int err, const char *text, uint32_t length)
+read_end(struct request *r, int err, const char *text, const void *data,
+	 uint32_t length)
 {
 	nfswb_res res;
 
@@ -245,7 +252,7 @@ read_end(struct request *r, int err, const char *text, uint32_t length)
 		return;
 	}
 	memset(&res, 0, sizeof res);
-	res.nfswb_res_u.read.data.data_val = (char *)read_buf;
+	res.nfswb_res_u.read.data.data_val = (char *)(uintptr_t)data;
 	res.nfswb_res_u.read.data.data_len = length;
 	res.nfswb_res_u.read.eof = r->offset + length >= file_size(r->file);
 	request_reply(r, &res);
@@ -263,24 +270,13 @@ within_file(const struct request *r)
 					      r->length;
 }
 
-/* The server's file may end earlier: what is written behind this range only
-   is not there yet, and between lie zeros. */
 static void
 came(void *arg, int err, const char *text, const struct ns_answer *a)
 {
-	struct request *r = arg;
-	uint32_t want, got;
-
-	if (err) {
-		read_end(r, err, text, 0);
-		return;
-	}
-	want = within_file(r);
-	got = a->length < r->length ? a->length : r->length;
-	memcpy(read_buf, a->data, got);
-	if (got < want)
-		memset(read_buf + got, 0, want - got);
-	read_end(r, 0, NULL, got < want ? want : got);
+	if (err)
+		read_end(arg, err, text, NULL, 0);
+	else
+		read_end(arg, 0, NULL, a->data, a->length);
 }
 
 static void
@@ -289,10 +285,11 @@ flushed(void *arg, int err)
 	struct request *r = arg;
 	struct session *s = r->session;
 
+	r->in_file = false;
 	if (!err && session_is_gone(s))
 		err = -ECANCELED;
 	if (err)
-		read_end(r, err, NULL, 0);
+		read_end(r, err, NULL, NULL, 0);
 	else
 		ns_read(s->owner->env.ns, r->file, s->peer.cred, r->offset,
 			r->length, came, r);
@@ -302,6 +299,8 @@ void
 api_read(struct request *r)
 {
 	const nfswb_range_args *a = &r->call.args.nfswb_args_u.read;
+	/* one reply is made at a time; XDR copies it out */
+	static unsigned char buf[NFSWB_DATA_MAX];
 	struct session *s = r->session;
 	uint32_t want;
 
@@ -320,10 +319,11 @@ api_read(struct request *r)
 	s->read_bytes += r->length;
 	want = within_file(r);
 	if (!r->length || (want && file_read_cached(r->file, s->peer.cred,
-						    r->offset, want,
-						    read_buf)))
-		read_end(r, 0, NULL, want);
-	else
+						    r->offset, want, buf))) {
+		read_end(r, 0, NULL, buf, want);
+	} else {
+		r->in_file = true;
 		file_flush_range(r->file, r->offset, r->length, session_now(s),
 				 flushed, r);
+	}
 }

@@ -35,6 +35,7 @@ synced(void *arg, int err)
 {
 	struct request *r = arg;
 
+	r->in_file = false;
 	if (err)
 		request_fail(r, err, NULL);
 	else
@@ -50,9 +51,10 @@ finish(struct session *s, int err)
 	s->writing = NULL;
 	if (err && !r->done)
 		request_fail(r, err, NULL);
-	else if (!err && r->sf->oflags & O_DSYNC)
+	else if (!err && r->sf->oflags & O_DSYNC) {
+		r->in_file = true;
 		handle_fsync(r->sf->handle, session_now(s), synced, r);
-	else
+	} else
 		reply(r);
 	session_poke(s);
 }

@@ -259,6 +259,22 @@ request_forget(struct session *s)
 	drop(s, &s->resuming);
 }
 
+void
+request_abandon(struct session *s)
+{
+	struct request *r, *next;
+
+	for (r = TAILQ_FIRST(&s->under_way); r; r = next) {
+		next = TAILQ_NEXT(r, link);
+		if (!r->in_file)
+			continue;
+		handle_abandon(r->file, r);
+		if (r->api->type == NFSWB_CLOSE)
+			session_file_free(r->sf);
+		drop(s, &r);
+	}
+}
+
 /* --- replying --- */
 
 static void

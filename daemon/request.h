@@ -39,6 +39,7 @@ struct request {
 	uint64_t came_usec;
 	uint64_t until;			/* ring position to drain to first */
 	bool begun;			/* counted among those under way */
+	bool in_file;			/* waits in the pipeline for r->file */
 	void (*go)(struct request *);	/* parked: what to do when drained */
 	struct session_file *sf;
 	struct wb_file *file;		/* a reference, or NULL */
@@ -63,6 +64,8 @@ void request_withdraw(struct request *, int err);
 uint32_t request_file(const struct request *);
 /* The session ends: what is not begun is forgotten. */
 void request_forget(struct session *);
+/* The daemon ends: so is what waits for a file. */
+void request_abandon(struct session *);
 
 /* Exactly one of these each request; it must not be used after. */
 void request_reply(struct request *, nfswb_res *);

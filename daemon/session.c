@@ -479,6 +479,7 @@ session_let_go(struct session *s)
 
 	drain_all(s);
 	leave_loop(s);
+	request_abandon(s);
 	close_files(s);
 	s->record = NULL;
 	if (slab_lives) {

@@ -302,7 +302,7 @@ entries_of_two_sessions_join_in_the_order_they_were_given(void)
 	struct life l;
 	struct client o1, b, other;
 	nfswb_token token;
-	int i;
+	nfswb_args sync = { .type = NFSWB_FSYNC };
 
 	begin(&l);
 	client_connect(l.first, &o1);
@@ -311,14 +311,12 @@ entries_of_two_sessions_join_in_the_order_they_were_given(void)
 	CU_ASSERT_EQUAL(client_open(&o1, "f", O_RDWR), 0);
 	memcpy(token, o1.reply.answer.nfswb_answer_u.res.nfswb_res_u.open.
 	       token, sizeof token);
-	for (i = 0; i < 5; i++) {	/* by turns, the same range */
-		CU_ASSERT(client_post(&l.a, 0, 0, "aaaa", 4));
-		client_bell(&l.a);
-		rig_pass(l.first, 10);
-		CU_ASSERT(client_post(&o1, 0, (uint64_t)i % 4, "b", 1));
-		client_bell(&o1);
-		rig_pass(l.first, 10);
-	}
+	CU_ASSERT(client_post(&l.a, 0, 0, "aaaa", 4));
+	client_send(&l.a, &sync);	/* sent: the new bytes don't cut it */
+	rig_pass(l.first, 100);
+	CU_ASSERT(client_post(&o1, 0, 1, "bb", 2));
+	client_bell(&o1);
+	rig_pass(l.first, 100);
 	die(&l);
 	client_connect(l.second, &other);
 	client_resume(&other, &o1, 0, token);
@@ -328,7 +326,7 @@ entries_of_two_sessions_join_in_the_order_they_were_given(void)
 	CU_ASSERT(client_reply(&other));
 	CU_ASSERT(atomic_load(&l.a.view.shared[0]));
 	CU_ASSERT_EQUAL(client_fsync(&b, 0), 0);
-	CU_ASSERT(server_has(l.second, "f", 0, "baaa", 4));
+	CU_ASSERT(server_has(l.second, "f", 0, "abba", 4));
 	client_close(&other);
 	client_close(&b);
 	client_close(&o1);

@@ -550,6 +550,8 @@ drop_calls(struct namespace *ns)
 
 	while ((h = STAILQ_FIRST(&ns->calls))) {
 		STAILQ_REMOVE_HEAD(&ns->calls, link);
+		h->call->err = -ECANCELED;
+		h->call->done(h->call, loop_now(ns->loop));
 		free(h);
 	}
 }
@@ -806,7 +808,7 @@ client_reply(struct client *c)
 {
 	struct waiting w = { c, 0 };
 
-	vloop_run_until(c->rig->loop, has_reply, &w, 10000000);
+	vloop_run_until(c->rig->loop, has_reply, &w, 20000000);
 	return w.got == 1;
 }
 

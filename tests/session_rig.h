@@ -65,7 +65,7 @@ void client_send_record(struct client *, const void *, size_t);
 void client_bell(struct client *);
 uint64_t client_send(struct client *, nfswb_args *);
 /* Runs until a reply is here; false: the socket was closed, or nothing came in
-   10 seconds. */
+   20 seconds. */
 bool client_reply(struct client *);
 /* Both; 0, the reply's error, or -1: no reply. */
 int client_call(struct client *, nfswb_args *);

@@ -104,8 +104,10 @@ send_truncated(struct client *c)
 static void
 send_trailing(struct client *c)
 {
-	static const unsigned char call[20] = {
-		0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, NFSWB_STATISTICS,
+	/* an UNLINK of "x" and four bytes more */
+	static const unsigned char call[28] = {
+		0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, NFSWB_UNLINK,
+		0, 0, 0, 1, 'x',
 	};
 
 	client_send_record(c, call, sizeof call);
@@ -398,6 +400,12 @@ read_sees_what_was_accepted_and_zeros_between(void)
 
 	bystander(g, &c);
 	client_open(&c, "f", O_RDWR | O_CREAT);
+	client_open(&c, "other", O_RDWR | O_CREAT);
+	client_write(&c, 1, 0, "01234567890123456789", 20);
+	a.nfswb_args_u.read.file = 1;
+	a.nfswb_args_u.read.length = 100;
+	CU_ASSERT_EQUAL(client_call(&c, &a), 0);
+	a.nfswb_args_u.read.file = 0;
 	client_write(&c, 0, 0, "ab", 2);
 	client_write(&c, 0, 10, "yz", 2);
 	a.nfswb_args_u.read.length = 100;
@@ -494,6 +502,7 @@ ring_is_drained_before_a_message_is_acted_on(void)
 {
 	struct rig *g = rig_new();
 	struct client c;
+	nfswb_args q = { .type = NFSWB_LSTAT };
 	int f = with_memory(g, &c, "f");
 
 	CU_ASSERT(client_post(&c, (uint32_t)f, 0, "one", 3));
@@ -501,6 +510,11 @@ ring_is_drained_before_a_message_is_acted_on(void)
 	CU_ASSERT_EQUAL(client_fsync(&c, (uint32_t)f), 0);
 	CU_ASSERT(server_has(g, "f", 0, "onetwo", 6));
 	CU_ASSERT_EQUAL(atomic_load(&c.view.control->tail), 2);
+	rig_pass(g, 1000000);			/* asleep, so no nap */
+	CU_ASSERT(client_post(&c, (uint32_t)f, 6, "!", 1));
+	q.nfswb_args_u.lstat = (char *)"other";
+	CU_ASSERT_EQUAL(client_call(&c, &q), ENOENT);
+	CU_ASSERT_EQUAL(atomic_load(&c.view.control->tail), 3);
 	client_close(&c);
 	rig_free(g);
 }
@@ -763,6 +777,20 @@ more_small_writes_in_one_chunk_than_the_list_has_slots_go_through(void)
 }
 
 static void
+ring_that_lacked_slots_is_drained_when_data_is_clean(void)
+{
+	struct rig *g = rig_new();
+	struct client c;
+
+	fill_list(g, &c);
+	rig_fail(g, 0);
+	rig_pass(g, 200000000);		/* three times the age of a flush */
+	CU_ASSERT_EQUAL(atomic_load(&c.view.control->tail), 2000);
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
 failed_data_that_fills_the_list_fails_fsync_and_goes_on_later(void)
 {
 	struct rig *g = rig_new();
@@ -812,6 +840,29 @@ failed_data_that_fills_the_list_does_not_keep_a_session(void)
 	rig_pass(g, 10000000);
 	sessions_each(rig_sessions(g), count_one, &info);
 	CU_ASSERT_EQUAL(info.id, 0);
+	rig_free(g);
+}
+
+static void
+daemon_that_ends_with_calls_out_does_no_harm(void)
+{
+	struct rig *g = rig_new();
+	struct client a;
+	nfswb_args q = { .type = NFSWB_FSYNC };
+	int f = with_memory(g, &a, "f");
+
+	rig_hold(g, true);
+	CU_ASSERT(client_post(&a, (uint32_t)f, 0, "x", 1));
+	client_send(&a, &q);
+	q.type = NFSWB_READ;
+	q.nfswb_args_u.read.length = 5;
+	client_send(&a, &q);
+	q.type = NFSWB_CLOSE;
+	q.nfswb_args_u.close_file = 0;
+	client_send(&a, &q);
+	rig_pass(g, 1000);
+	rig_kill(g);
+	client_close(&a);
 	rig_free(g);
 }
 
@@ -884,9 +935,11 @@ UNIT_TESTS(session,
 	UNIT(end_of_a_session_drains_its_ring_and_writes_back),
 	UNIT(client_that_leaves_with_calls_out_does_no_harm),
 	UNIT(more_small_writes_in_one_chunk_than_the_list_has_slots_go_through),
+	UNIT(ring_that_lacked_slots_is_drained_when_data_is_clean),
 	UNIT(failed_data_that_fills_the_list_fails_fsync_and_goes_on_later),
 	UNIT(failed_data_that_fills_the_list_does_not_keep_a_close),
 	UNIT(failed_data_that_fills_the_list_does_not_keep_a_session),
+	UNIT(daemon_that_ends_with_calls_out_does_no_harm),
 	UNIT(session_tells_what_it_waits_for),
 	UNIT(stop_takes_what_was_posted_and_grants_no_more),
 )
