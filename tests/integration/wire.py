@@ -5,7 +5,8 @@
     TIME call XID PROCEDURE stable=N uid=N gids=N,N,... bytes=N
     TIME reply XID PROCEDURE committed=N status=N verifier=HEX
 
-tshark takes the packets apart; a packet may hold several messages.
+tshark takes the packets apart; a packet may hold several messages, and even on
+loopback segments come out of order.
 """
 import subprocess
 import sys
@@ -53,7 +54,7 @@ def message(time, rpc, nfs):
 def main(capture, port):
     tshark = subprocess.Popen(
         ["tshark", "-r", capture, "-d", "tcp.port==%s,rpc" % port,
-         "-T", "pdml", "-J", "frame rpc nfs"], stdout=subprocess.PIPE,
+         "-o", "tcp.reassemble_out_of_order:TRUE", "-T", "pdml", "-J", "frame rpc nfs"], stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL)
     for _, packet in tree.iterparse(tshark.stdout):
         if packet.tag != "packet":

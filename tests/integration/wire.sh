@@ -28,7 +28,7 @@ capture_start() {
 # Packets reach the file a little later than they pass.
 capture_has_close() {
 	[ "$(tshark -r "$tmp/wire.pcap" -d "tcp.port==$nfs_port,rpc" \
-		-Y 'nfs.procedure_v3 == 6' 2> /dev/null | wc -l)" -ge 2 ]
+		-o tcp.reassemble_out_of_order:TRUE -Y 'nfs.procedure_v3 == 6' 2> /dev/null | wc -l)" -ge 2 ]
 }
 
 # messages FILTER: lines of the capture for which an awk expression holds.
