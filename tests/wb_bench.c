@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tests/wb_bench.h"
+#include "tests/wb_check.h"
 
 static void
 poke(void *arg)
@@ -209,8 +210,11 @@ bench_turn(struct bench *b)
 	for (i = 0; i < 1000; i++) {
 		b->poked = false;
 		wb_run(b->wb, b->now);
-		if (!b->poked)
-			return;
+		if (b->poked)
+			continue;
+		if (!b->check_every || ++b->turns % b->check_every == 0)
+			wb_check(b->wb, b->hostile);
+		return;
 	}
 	assert(!"the clockwork never rests");
 }

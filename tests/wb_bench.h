@@ -33,6 +33,8 @@ struct bench {
 	uint64_t head;			/* ring position */
 	uint32_t chunk;			/* the library's own */
 	uint32_t at;			/* in it */
+	bool hostile;			/* the test writes to the list */
+	unsigned check_every, turns;	/* 0: after every turn */
 };
 
 struct bench_options {
@@ -49,7 +51,7 @@ struct wb_handle *bench_open(struct bench *, unsigned file_nr, uid_t uid,
 /* Writes as the library does; false: no room was granted for all of it. */
 bool bench_write(struct bench *, struct wb_handle *, uint64_t offset,
 		 uint32_t length, unsigned char fill);
-/* Turns until nothing asks for another turn. */
+/* Turns until nothing asks for another turn; then the books must be right. */
 void bench_turn(struct bench *);
 void bench_advance(struct bench *, uint64_t usec);
 

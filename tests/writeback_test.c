@@ -743,6 +743,7 @@ sent_entry_of_an_import_is_closed_to_newer_data(void)
 	bench_serve(&b, 1);
 	CU_ASSERT_EQUAL(d.nr, 1);
 	bench_free(&b);
+	old.hostile = true;	/* the list is not its own any more */
 	bench_serve(&old, 1);	/* its reply comes to nobody */
 	bench_free(&old);
 }

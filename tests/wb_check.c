@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* wb_check.c - see wb_check.h */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/writeback/commit.h"
+#include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/throttle.h"
+#include "daemon/writeback/truncate.h"
+#include "daemon/writeback/writepages.h"
+#include "tests/wb_check.h"
+
+#define CHECK(what)						\
+	do {							\
+		if (!(what)) {					\
+			printf("# wb_check: line %d: %s\n",	\
+			       __LINE__, #what);		\
+			fflush(stdout);				\
+			abort();				\
+		}						\
+	} while (0)
+
+struct sums {
+	uint64_t bytes[EXTENT_STATE_NR];
+	unsigned nr[EXTENT_STATE_NR];
+};
+
+static void
+count(struct sums *s, const struct extent *e)
+{
+	s->bytes[e->state] += e->length;
+	s->nr[e->state]++;
+}
+
+static void
+add(struct sums *to, const struct sums *s)
+{
+	int i;
+
+	for (i = 0; i < EXTENT_STATE_NR; i++) {
+		to->bytes[i] += s->bytes[i];
+		to->nr[i] += s->nr[i];
+	}
+}
+
+static bool
+same_bytes(const uint64_t *a, const uint64_t *b)
+{
+	return !memcmp(a, b, EXTENT_STATE_NR * sizeof *a);
+}
+
+/* ---- a file ---- */
+
+static void
+check_offsets(struct wb_file *f, struct sums *sums)
+{
+	unsigned dirty = 0;
+	uint64_t end = 0;
+	struct extent *e;
+
+	for (e = extent_at(f, 0); e; e = extent_next(e)) {
+		CHECK(e->file == f && e->length > 0);
+		CHECK(e->offset >= end);
+		end = extent_end(e);
+		CHECK(end > e->offset && end <= INT64_MAX);
+		CHECK(e->state != EXTENT_HELD && e->state != EXTENT_GHOST &&
+		      e->state != EXTENT_FREE);
+		count(sums, e);
+	}
+	for (e = extent_dirty_from(f, 0); e; e = extent_dirty_next(e)) {
+		CHECK(e->state == EXTENT_DIRTY);
+		dirty++;
+	}
+	CHECK(dirty == sums->nr[EXTENT_DIRTY]);
+}
+
+static unsigned
+check_seqs(struct extent_seq_tree *t, unsigned states, struct sums *ghosts)
+{
+	uint64_t seq = 0;
+	unsigned nr = 0;
+	struct extent *e;
+
+	for (e = extent_oldest(t); e; e = extent_older_next(e)) {
+		CHECK(states & 1u << e->state);
+		CHECK(e->oldest_seq >= seq && e->oldest_seq <= e->seq);
+		seq = e->oldest_seq;
+		if (e->state == EXTENT_GHOST)
+			count(ghosts, e);
+		nr++;
+	}
+	return nr;
+}
+
+static void
+check_held(struct wb_file *f, struct sums *sums)
+{
+	uint64_t seq = 0;
+	struct extent *e;
+
+	TAILQ_FOREACH(e, &f->held, link) {
+		CHECK(e->state == EXTENT_HELD && e->list == &f->held);
+		CHECK(e->seq >= seq);
+		seq = e->seq;
+		count(sums, e);
+	}
+}
+
+static void
+check_unstable(struct wb_file *f, const struct sums *sums)
+{
+	unsigned nr = 0;
+	struct extent *e;
+
+	TAILQ_FOREACH(e, &f->unstable, link) {
+		CHECK(e->list == &f->unstable && e->file == f);
+		nr++;
+	}
+	if (f->commit)
+		TAILQ_FOREACH(e, &f->commit->extents, link) {
+			CHECK(e->list == &f->commit->extents && e->file == f);
+			nr++;
+		}
+	CHECK(nr == sums->nr[EXTENT_UNSTABLE] + sums->nr[EXTENT_GHOST]);
+}
+
+static void
+check_op(struct wb_file *f, struct write_op *op, unsigned *nr)
+{
+	uint64_t at = op->call.offset;
+	struct extent *e;
+	int i = 0;
+
+	CHECK(op->file == f);
+	TAILQ_FOREACH(e, &op->extents, link) {
+		CHECK(e->state == EXTENT_WRITEBACK && e->list == &op->extents);
+		CHECK(e->offset == at && e->cred == op->call.cred);
+		CHECK(e->slab == TAILQ_FIRST(&op->extents)->slab);
+		CHECK(op->iov[i].iov_base == e->slab->view.data + e->place);
+		CHECK(op->iov[i].iov_len == e->length);
+		at = extent_end(e);
+		(*nr)++;
+		i++;
+	}
+	CHECK(i == op->call.iov_nr);
+	CHECK(at == op->call.offset + op->call.count);
+}
+
+#define IS(state) (1u << (state))
+
+static void
+check_file(struct wb_file *f, struct sums *all)
+{
+	struct sums s = { 0 };
+	struct write_op *op;
+	unsigned nr = 0;
+
+	check_offsets(f, &s);
+	check_held(f, &s);
+	CHECK(check_seqs(&f->uncommitted, IS(EXTENT_UNSTABLE) |
+			 IS(EXTENT_GHOST), &s) ==
+	      s.nr[EXTENT_UNSTABLE] + s.nr[EXTENT_GHOST]);
+	CHECK(check_seqs(&f->unwritten, IS(EXTENT_DIRTY) | IS(EXTENT_HELD) |
+			 IS(EXTENT_WRITEBACK), &s) ==
+	      s.nr[EXTENT_DIRTY] + s.nr[EXTENT_HELD] + s.nr[EXTENT_WRITEBACK]);
+	CHECK(check_seqs(&f->failed, IS(EXTENT_FAILED), &s) ==
+	      s.nr[EXTENT_FAILED]);
+	check_unstable(f, &s);
+	LIST_FOREACH(op, &f->ops, link)
+		check_op(f, op, &nr);
+	CHECK(nr == s.nr[EXTENT_WRITEBACK]);
+	CHECK(same_bytes(s.bytes, f->bytes));
+	CHECK(!memcmp(s.nr, f->nr, sizeof s.nr));
+	CHECK(f->on_dirty == (s.nr[EXTENT_DIRTY] > 0));
+	CHECK(f->on_unstable == (s.nr[EXTENT_UNSTABLE] > 0));
+	if (f->forgotten)	/* nobody would ever write them */
+		CHECK(!s.nr[EXTENT_DIRTY] && !s.nr[EXTENT_FAILED]);
+	add(all, &s);
+}
+
+/* ---- a slab ---- */
+
+static void
+check_entry(struct slab *s, struct extent *e)
+{
+	struct nfswb_list_entry *l = &s->view.list[slab_slot(s, e)];
+	bool listed = e->state != EXTENT_FREE && e->state != EXTENT_GHOST &&
+		      e->state != EXTENT_CLEAN;
+
+	CHECK((atomic_load(&l->seq) != 0) == listed);
+	if (!listed)
+		return;
+	CHECK(l->offset == e->offset && l->place == e->place);
+	CHECK((uint32_t)atomic_load(&l->length_ringpos) == e->length);
+	if (e->state == EXTENT_WRITEBACK)
+		CHECK(atomic_load(&l->state) == NFSWB_LIST_SENT);
+}
+
+static void
+check_chunk(struct slab *s, struct chunk *c, uint64_t *granted)
+{
+	uint32_t live = 0, clean = 0;
+	struct extent *e;
+
+	LIST_FOREACH(e, &c->extents, chunk_link) {
+		CHECK(slab_chunk(s, e->place) == c && e->slab == s);
+		live += e->state != EXTENT_CLEAN;
+		clean += e->state == EXTENT_CLEAN;
+	}
+	CHECK(live == c->live_nr);
+	CHECK(c->granted <= NFSWB_CHUNK_BYTES && c->posted <= c->granted);
+	*granted += c->granted - c->posted;
+	if (s->importing || c->state == CHUNK_OPEN)
+		return;
+	if (c->posted < c->granted || live)
+		CHECK(c->state == CHUNK_CLOSED);
+	else
+		CHECK(c->state == (clean ? CHUNK_CLEAN : CHUNK_FREE));
+}
+
+static void
+check_slots(struct slab *s, struct sums *sums, bool hostile)
+{
+	uint32_t i, nr_free = 0, live = 0;
+	struct extent *e;
+
+	if (s->import)
+		return;		/* some are filled in and in no file yet */
+	for (i = 0; i < s->fresh_nr; i++) {
+		e = &s->extent[i];
+		if (!hostile)
+			check_entry(s, e);
+		if (e->state == EXTENT_FREE) {
+			CHECK(e->list == &s->free_extents && !e->cred);
+			nr_free++;
+			continue;
+		}
+		CHECK(e->slab == s);
+		count(sums, e);
+		live += e->state != EXTENT_CLEAN;
+	}
+	CHECK(nr_free == s->free_nr);
+	CHECK(live == s->live_nr);
+	CHECK(same_bytes(sums->bytes, s->bytes));
+}
+
+static unsigned
+chunks_in(const struct chunk_list *list, enum chunk_state state)
+{
+	const struct chunk *c;
+	unsigned nr = 0;
+
+	TAILQ_FOREACH(c, list, link) {
+		CHECK(c->state == state);
+		nr++;
+	}
+	return nr;
+}
+
+static void
+check_slab(struct slab *s, struct sums *all, uint64_t *granted, bool hostile)
+{
+	struct sums sums = { 0 };
+	uint64_t mine = 0;
+	uint32_t i;
+
+	for (i = 0; i < s->view.layout.chunk_nr; i++)
+		check_chunk(s, &s->chunk[i], &mine);
+	CHECK(mine == s->granted_bytes);
+	CHECK(chunks_in(&s->free, CHUNK_FREE) + chunks_in(&s->open, CHUNK_OPEN)
+	      + chunks_in(&s->closed, CHUNK_CLOSED) +
+	      chunks_in(&s->clean, CHUNK_CLEAN) == s->view.layout.chunk_nr);
+	check_slots(s, &sums, hostile);
+	*granted += mine;
+	add(all, &sums);
+}
+
+/* ---- who waits, and for what ---- */
+
+/* Is any call out?  Without one only a deadline can wake somebody. */
+static bool
+calls_out(struct wb *wb)
+{
+	struct wb_server *s;
+	struct wb_file *f, *next;
+	struct truncation *t;
+
+	LIST_FOREACH(s, &wb->servers, link) {
+		if (s->ops_out)
+			return true;
+		HASH_ITER(hh, s->files, f, next) {
+			t = TAILQ_FIRST(&f->truncations);
+			if (f->commit || (t && t->out))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool
+has_timer(const struct wb *wb)
+{
+	return wb_deadline(wb) != UINT64_MAX;
+}
+
+static void
+check_waits(struct wb_file *f, bool calls)
+{
+	if (calls)
+		return;
+	if (!TAILQ_EMPTY(&f->waits) || !TAILQ_EMPTY(&f->truncations) ||
+	    f->nr[EXTENT_HELD])
+		CHECK(has_timer(f->server->wb));
+}
+
+static void
+check_writer(struct slab *s, bool calls)
+{
+	if (calls || s->released || s->bytes[EXTENT_FAILED])
+		return;
+	if (s->waiting || s->starved)
+		CHECK(has_timer(s->wb));
+}
+
+void
+wb_check(struct wb *wb, bool hostile)
+{
+	struct sums in_slabs = { 0 }, in_files = { 0 };
+	struct wb_server *server;
+	uint64_t granted = 0;
+	struct wb_file *f, *next;
+	struct slab *s;
+	bool importing = false, calls = calls_out(wb);
+
+	LIST_FOREACH(s, &wb->slabs, link) {
+		importing |= s->import != NULL;
+		check_slab(s, &in_slabs, &granted, hostile);
+		check_writer(s, calls);
+	}
+	CHECK(granted == wb->granted_bytes);
+	LIST_FOREACH(server, &wb->servers, link) {
+		struct sums here = { 0 };
+
+		HASH_ITER(hh, server->files, f, next) {
+			check_file(f, &here);
+			check_waits(f, calls);
+		}
+		CHECK(same_bytes(here.bytes, server->bytes));
+		add(&in_files, &here);
+	}
+	CHECK(same_bytes(in_files.bytes, wb->bytes));
+	if (!importing)
+		CHECK(same_bytes(in_slabs.bytes, wb->bytes));
+	CHECK(throttle_dirtied(wb) >= granted);
+}
