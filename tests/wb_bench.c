@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* wb_bench.c - see wb_bench.h */
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,8 @@ queue(void *arg, struct wb_call *c)
 {
 	struct bench *b = arg;
 
+	if (b->no_memory)
+		return -ENOMEM;
 	assert(b->call_nr < BENCH_CALLS);
 	b->call[b->call_nr++] = c;
 	return 0;
@@ -63,11 +66,48 @@ either(uint64_t value, uint64_t otherwise)
 	return value ? value : otherwise;
 }
 
+static void
+new_session(struct bench *b)
+{
+	static const struct slab_hooks slab_hooks = { room, released };
+	struct nfswb_layout l;
+
+	if (nfswb_layout(&l, b->slab_bytes))
+		abort();
+	b->control = aligned_alloc(4096, l.bytes);
+	memset(b->control, 0, l.bytes);
+	if (shm_view_init(&b->view, b->control, malloc(b->slab_bytes),
+			  b->slab_bytes))
+		abort();
+	shm_view_format(&b->view, 1);
+	b->slab = slab_new(b->wb, &b->view, &slab_hooks, b);
+	b->head = 0;
+	b->chunk = NFSWB_NO_CHUNK;
+}
+
+void
+bench_swap(struct bench *b)
+{
+	struct bench was = *b;
+
+	b->slab = b->other.slab;
+	b->view = b->other.view;
+	b->control = b->other.control;
+	b->head = b->other.head;
+	b->chunk = b->other.chunk;
+	b->other.slab = was.slab;
+	b->other.view = was.view;
+	b->other.control = was.control;
+	b->other.head = was.head;
+	b->other.chunk = was.chunk;
+	if (!b->slab)
+		new_session(b);
+}
+
 void
 bench_init(struct bench *b, const struct bench_options *o)
 {
 	static const struct wb_hooks hooks = { poke, gave_up };
-	static const struct slab_hooks slab_hooks = { room, released };
 	struct wb_limits limits = {
 		.dirty_bytes = either(o->dirty_bytes, 64 << 20),
 		.dirty_background_bytes = either(o->background_bytes, 32 << 20),
@@ -81,24 +121,14 @@ bench_init(struct bench *b, const struct bench_options *o)
 		.congestion_policy = CONGESTION_SPLIT,
 		.slot_nr = 16,
 	};
-	uint64_t bytes = either(o->slab_bytes, 16 << 20);
-	struct nfswb_layout l;
 
 	memset(b, 0, sizeof *b);
 	b->now = 1000000;
-	b->chunk = NFSWB_NO_CHUNK;
+	b->wsize = (uint32_t)either(o->wsize, 1 << 20);
 	b->wb = wb_new(&limits, &hooks, b, b->now);
 	b->server = wb_server_new(b->wb, &params, &calls, b, b->now);
-	if (nfswb_layout(&l, bytes))
-		abort();
-	b->control = aligned_alloc(4096, l.bytes);
-	memset(b->control, 0, l.bytes);
-	if (shm_view_init(&b->view, b->control, malloc(bytes), bytes))
-		abort();
-	shm_view_format(&b->view, 1);
-	b->slab = slab_new(b->wb, &b->view, &slab_hooks, b);
-	b->at = o->wsize;	/* kept for bench_open until the first write */
-	b->head = 0;
+	b->slab_bytes = either(o->slab_bytes, 16 << 20);
+	new_session(b);
 }
 
 void
@@ -107,13 +137,15 @@ bench_free(struct bench *b)
 	wb_free(b->wb);
 	free(b->control);
 	free(b->view.data);
+	free(b->other.control);
+	free(b->other.view.data);
 }
 
 struct wb_handle *
 bench_open(struct bench *b, unsigned file_nr, uid_t uid, int oflags)
 {
 	struct wb_file_params params = {
-		.wsize = b->chunk == NFSWB_NO_CHUNK && b->at ? b->at : 1 << 20,
+		.wsize = b->wsize,
 		.stable = WB_UNSTABLE,
 		.max_size = INT64_MAX,
 	};
@@ -245,6 +277,8 @@ bench_answer(struct bench *b, struct wb_call *c, int err,
 	     enum wb_stable committed, unsigned verf)
 {
 	c->err = err;
+	c->nfs_status = err ? (uint32_t)-err : 0;
+	c->have_size = 0;
 	c->written = c->count;
 	c->committed = committed;
 	c->transmissions = 1;

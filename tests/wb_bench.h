@@ -32,8 +32,17 @@ struct bench {
 	unsigned raised;
 	uint64_t head;			/* ring position */
 	uint32_t chunk;			/* the library's own */
-	uint32_t at;			/* in it */
+	struct {			/* the other session, see bench_swap */
+		struct slab *slab;
+		struct shm_view view;
+		void *control;
+		uint64_t head;
+		uint32_t chunk;
+	} other;
+	uint64_t slab_bytes;
+	uint32_t wsize;
 	bool hostile;			/* the test writes to the list */
+	bool no_memory;			/* queue refuses */
 	unsigned check_every, turns;	/* 0: after every turn */
 };
 
@@ -51,6 +60,8 @@ struct wb_handle *bench_open(struct bench *, unsigned file_nr, uid_t uid,
 /* Writes as the library does; false: no room was granted for all of it. */
 bool bench_write(struct bench *, struct wb_handle *, uint64_t offset,
 		 uint32_t length, unsigned char fill);
+/* From now on the other session writes (the first time: a new one). */
+void bench_swap(struct bench *);
 /* Turns until nothing asks for another turn; then the books must be right. */
 void bench_turn(struct bench *);
 void bench_advance(struct bench *, uint64_t usec);

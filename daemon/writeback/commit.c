@@ -265,6 +265,17 @@ class_of(struct wb_file *f, bool waited)
 	return throttle_waiting(f->server->wb) ? WB_NORMAL : WB_BACKGROUND;
 }
 
+/* None is free: the next that ends is for the first in this list. */
+static void
+want(struct wb_file *f, bool waited)
+{
+	f->commit_waited |= waited;
+	if (f->wants_commit)
+		return;
+	TAILQ_INSERT_TAIL(&f->server->want_commit, f, want_link);
+	f->wants_commit = true;
+}
+
 void
 commit_check(struct wb_file *f, bool waited, uint64_t now)
 {
@@ -284,9 +295,10 @@ commit_check(struct wb_file *f, bool waited, uint64_t now)
 	    !due(f, waited))
 		return;
 	c = TAILQ_FIRST(&s->free_commits);
-	if (!c)
-		return;		/* the next one to end kicks its own file: */
-				/* wb_run looks at the others */
+	if (!c) {
+		want(f, waited);
+		return;
+	}
 	e = TAILQ_FIRST(&f->unstable);
 	c->file = f;
 	c->call = (struct wb_call) {
@@ -298,7 +310,7 @@ commit_check(struct wb_file *f, bool waited, uint64_t now)
 	};
 	if (s->calls->queue(s->calls_arg, &c->call) < 0) {
 		cred_put(c->call.cred);
-		wb_due(s->wb, now + 100000);
+		file_wake_at(f, now + SHORT_USEC);
 		return;
 	}
 	TAILQ_REMOVE(&s->free_commits, c, link);
@@ -308,4 +320,20 @@ commit_check(struct wb_file *f, bool waited, uint64_t now)
 	f->commit_soon = false;
 	s->stats.nfs_nr_commits++;
 	s->commit_bytes += f->bytes[EXTENT_UNSTABLE];
+}
+
+void
+commit_run(struct wb_server *s, uint64_t now)
+{
+	struct wb_file *f;
+	bool waited;
+
+	while (!TAILQ_EMPTY(&s->free_commits) &&
+	       (f = TAILQ_FIRST(&s->want_commit))) {
+		TAILQ_REMOVE(&s->want_commit, f, want_link);
+		f->wants_commit = false;
+		waited = f->commit_waited;
+		f->commit_waited = false;
+		commit_check(f, waited, now);
+	}
 }

@@ -28,6 +28,8 @@ int commit_init(struct wb_server *);
 void commit_free(struct wb_server *);
 /* Sends a COMMIT if one is due; waited: somebody waits for the file's. */
 void commit_check(struct wb_file *, bool waited, uint64_t now);
+/* Sends those that were due while none was free. */
+void commit_run(struct wb_server *, uint64_t now);
 /* A WRITE was answered with this verifier: older UNSTABLE extents of the file
    under another one are DIRTY again. */
 void commit_verifier_seen(struct wb_file *, const unsigned char verf[WB_VERF]);

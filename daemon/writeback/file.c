@@ -106,6 +106,10 @@ file_check_unused(struct wb_file *f)
 		TAILQ_REMOVE(&s->wb->kicked, f, kick_link);
 	if (f->on_sync)
 		TAILQ_REMOVE(&s->sync_files, f, sync_link);
+	if (f->on_timed)
+		TAILQ_REMOVE(&s->wb->timed, f, timed_link);
+	if (f->wants_commit)
+		TAILQ_REMOVE(&s->want_commit, f, want_link);
 	while ((l = TAILQ_FIRST(&f->late))) {
 		TAILQ_REMOVE(&f->late, l, link);
 		free(l);
@@ -127,6 +131,21 @@ file_kick(struct wb_file *f)
 }
 
 void
+file_wake_at(struct wb_file *f, uint64_t at_usec)
+{
+	struct wb *wb = f->server->wb;
+
+	if (!f->on_timed) {
+		TAILQ_INSERT_TAIL(&wb->timed, f, timed_link);
+		f->on_timed = true;
+		f->wake_usec = at_usec;
+	} else if (at_usec < f->wake_usec) {
+		f->wake_usec = at_usec;
+	}
+	wb_due(wb, at_usec);
+}
+
+void
 file_jukebox(struct wb_file *f, uint64_t now)
 {
 	uint64_t delay = JUKEBOX_MIN_USEC << (f->jukebox_nr < 6 ?
@@ -137,6 +156,7 @@ file_jukebox(struct wb_file *f, uint64_t now)
 	delay += (uint64_t)random() % (delay / 4);
 	f->jukebox_nr++;
 	f->not_before_usec = now + delay;
+	file_wake_at(f, f->not_before_usec);
 }
 
 void
@@ -183,7 +203,7 @@ file_late(struct wb_file *f, uint64_t offset, uint64_t end,
 	l->until_usec = until_usec;
 	TAILQ_INSERT_TAIL(&f->late, l, link);
 	f->late_nr++;
-	wb_due(f->server->wb, until_usec);
+	file_wake_at(f, until_usec);
 }
 
 void

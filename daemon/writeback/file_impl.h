@@ -64,6 +64,11 @@ struct wb_file {
 	bool on_sync;
 	TAILQ_ENTRY(wb_file) kick_link;	/* wb->kicked */
 	bool on_kick;
+	TAILQ_ENTRY(wb_file) timed_link;	/* wb->timed */
+	bool on_timed;
+	uint64_t wake_usec;		/* kicked then */
+	TAILQ_ENTRY(wb_file) want_link;	/* server->want_commit */
+	bool wants_commit, commit_waited;
 	uint64_t not_before_usec;	/* JUKEBOX */
 	unsigned jukebox_nr;		/* in a row */
 	unsigned odd_nr;		/* WRITEs in a row that wrote nothing */
@@ -96,6 +101,8 @@ struct wb_handle {
 
 /* Its waits are looked at in this turn. */
 void file_kick(struct wb_file *);
+/* So they are at this time. */
+void file_wake_at(struct wb_file *, uint64_t at_usec);
 /* Frees it if nothing needs it any more. */
 void file_check_unused(struct wb_file *);
 void file_late(struct wb_file *, uint64_t offset, uint64_t end,

@@ -142,7 +142,7 @@ slab_import_one(struct slab *s, uint64_t now)
 	}
 	if (extent_end(e) > f->size)
 		f->size = extent_end(e);
-	wb_poke(s->wb);
+	file_kick(f);
 	return 0;
 }
 

@@ -38,6 +38,7 @@ wb_new(const struct wb_limits *limits, const struct wb_hooks *hooks, void *arg,
 	LIST_INIT(&wb->slabs);
 	TAILQ_INIT(&wb->waiting);
 	TAILQ_INIT(&wb->kicked);
+	TAILQ_INIT(&wb->timed);
 	STAILQ_INIT(&wb->later);
 	return wb;
 }
@@ -138,28 +139,12 @@ closed_check(struct wb_file *f)
 static void
 wait_for_time(struct wb_file *f, uint64_t now)
 {
-	struct wb *wb = f->server->wb;
 	struct late_range *l = TAILQ_FIRST(&f->late);
 
-	if (l && l->until_usec > now) {
-		wb_due(wb, l->until_usec);
-		wb->late_files = true;
-	}
-	if (f->not_before_usec > now) {
-		wb_due(wb, f->not_before_usec);
-		wb->late_files = true;
-	}
-}
-
-/* Has a time come that it waited for? */
-static bool
-time_came(struct wb_file *f, uint64_t now)
-{
-	struct late_range *l = TAILQ_FIRST(&f->late);
-
-	return (l && l->until_usec <= now) ||
-	       (f->not_before_usec > f->server->wb->last_turn &&
-		f->not_before_usec <= now);
+	if (l)
+		file_wake_at(f, l->until_usec);
+	if (f->not_before_usec > now)
+		file_wake_at(f, f->not_before_usec);
 }
 
 static void
@@ -191,23 +176,21 @@ run_kicked(struct wb *wb, uint64_t now)
 	}
 }
 
-/* Files that wait for a time: rare, so all are looked at. */
+/* Files that wait for a time: few, so all of those are looked at. */
 static void
-kick_late(struct wb *wb, uint64_t now)
+kick_timed(struct wb *wb, uint64_t now)
 {
-	struct wb_server *s;
 	struct wb_file *f, *next;
 
-	if (!wb->late_files)
-		return;
-	wb->late_files = false;
-	LIST_FOREACH(s, &wb->servers, link)
-		HASH_ITER(hh, s->files, f, next) {
-			if (time_came(f, now))
-				file_kick(f);
-			else
-				wait_for_time(f, now);
+	TAILQ_FOREACH_SAFE(f, &wb->timed, timed_link, next) {
+		if (f->wake_usec > now) {
+			wb_due(wb, f->wake_usec);
+			continue;
 		}
+		TAILQ_REMOVE(&wb->timed, f, timed_link);
+		f->on_timed = false;
+		file_kick(f);
+	}
 }
 
 /* A COMMIT may pay now that room is short. */
@@ -254,8 +237,10 @@ wb_run(struct wb *wb, uint64_t now)
 	wb->now = now;
 	wb->deadline = UINT64_MAX;
 	run_later(wb);
-	kick_late(wb, now);
+	kick_timed(wb, now);
 	run_kicked(wb, now);
+	LIST_FOREACH(s, &wb->servers, link)
+		commit_run(s, now);
 	commit_for_room(wb, now);
 	throttle_run(wb, now);
 	LIST_FOREACH(s, &wb->servers, link)
@@ -263,7 +248,6 @@ wb_run(struct wb *wb, uint64_t now)
 	wake_starved(wb);
 	reap_slabs(wb);
 	reclaim_expire(wb, now);
-	wb->last_turn = now;
 }
 
 uint64_t

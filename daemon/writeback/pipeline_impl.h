@@ -29,12 +29,11 @@ struct wb {
 	uint64_t seq;			/* the last one given */
 	bool draining;
 	bool slots_came_free;
-	bool late_files;		/* some wait for a time */
-	uint64_t last_turn;
 	struct server_list servers;
 	struct slab_list slabs;
 	struct slab_wait_list waiting;	/* slabs, first in first out */
 	struct file_list kicked;
+	struct file_list timed;		/* to be kicked at a time */
 	uint64_t bytes[EXTENT_STATE_NR];
 	uint64_t granted_bytes;
 	struct later_list later;
@@ -51,6 +50,8 @@ wb_next_seq(struct wb *wb)
 
 /* Calls done with err from the next turn. */
 void wb_fail_later(struct wb *, wb_done_fn *, void *arg, int err);
+
+#define SHORT_USEC 100000		/* memory was short: try again then */
 
 /* The next turn is due at at_usec at the latest. */
 static inline void

@@ -28,6 +28,7 @@ wb_server_new(struct wb *wb, const struct wb_server_params *params,
 	TAILQ_INIT(&s->sync_files);
 	LIST_INIT(&s->free_ops);
 	TAILQ_INIT(&s->free_commits);
+	TAILQ_INIT(&s->want_commit);
 	congestion_init(&s->congestion, params->congestion_policy,
 			params->congestion_bytes, WSIZE_MAX);
 	bandwidth_init(&s->bandwidth, BANDWIDTH_FIRST);

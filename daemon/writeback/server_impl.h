@@ -30,6 +30,7 @@ struct wb_server {
 	struct write_op *ops;
 	unsigned ops_out;
 	struct commit_list free_commits;
+	struct file_list want_commit;	/* a COMMIT is due, none was free */
 	struct commit *commits;
 
 	struct congestion congestion;

@@ -89,7 +89,7 @@ truncate_check(struct wb_file *f, uint64_t now)
 	if (!TAILQ_EMPTY(&f->late))
 		return;
 	if (s->calls->queue(s->calls_arg, &t->call) < 0)
-		wb_due(s->wb, now + 100000);
+		file_wake_at(f, now + SHORT_USEC);
 	else
 		t->out = true;
 }

@@ -233,7 +233,7 @@ queue_write(struct extent *e, const struct pass *p, uint64_t now)
 	}
 	op_back_to_dirty(op);
 	op_free(op);
-	wb_due(s->wb, now + 100000);
+	wb_due(s->wb, now + SHORT_USEC);
 	return 0;
 }
 
