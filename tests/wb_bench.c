@@ -171,6 +171,13 @@ claim(struct bench *b, uint32_t want, uint64_t *place)
 	uint64_t m;
 	uint32_t fill, n;
 
+	if (b->kept) {
+		n = b->kept < want ? b->kept : want;
+		*place = b->kept_place;
+		b->kept -= n;
+		b->kept_place += n;
+		return n;
+	}
 	for (;;) {
 		if (b->chunk == NFSWB_NO_CHUNK) {
 			b->chunk = ring_grant_pop(&b->view);
@@ -226,8 +233,11 @@ bench_write(struct bench *b, struct wb_handle *h, uint64_t offset,
 		r.place = place;
 		r.length = n;
 		err = slab_post(b->slab, h, &r, ++b->head, b->now);
-		if (err)
+		if (err) {
+			b->kept_place = place;
+			b->kept += n;
 			return false;
+		}
 		offset += n;
 		length -= n;
 	}

@@ -41,6 +41,8 @@ struct bench {
 	} other;
 	uint64_t slab_bytes;
 	uint32_t wsize;
+	uint64_t kept_place;		/* claimed, and the post refused */
+	uint32_t kept;
 	bool hostile;			/* the test writes to the list */
 	bool no_memory;			/* queue refuses */
 	unsigned check_every, turns;	/* 0: after every turn */

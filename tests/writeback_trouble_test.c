@@ -99,7 +99,97 @@ calls_that_find_no_memory_are_tried_again(void)
 	bench_free(&b);
 }
 
+/* ---- list slots ---- */
+
+static void
+scattered_bytes_that_use_up_the_list_are_written_to_make_room(void)
+{
+	enum { WRITES = 30000 };
+	struct bench_done d = { 0, 1 };
+	struct wb_handle *h;
+	unsigned n = 0, i;
+
+	start(&(struct bench_options) { .slab_bytes = MiB });
+	h = bench_open(&b, 1, 10, O_RDWR);
+	for (i = 0; i < 2 * WRITES && n < WRITES; i++)
+		if (bench_write(&b, h, 2ull * n, 1, 'a')) {
+			n++;
+		} else {
+			if (b.rooms) {	/* some came free before */
+				b.rooms = 0;
+				continue;
+			}
+			bench_turn(&b);
+			CU_ASSERT_FATAL(b.call_nr > 0);
+			bench_serve(&b, 1);
+			CU_ASSERT_FATAL(b.rooms > 0);
+			b.rooms = 0;
+		}
+	CU_ASSERT_EQUAL(n, WRITES);
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(d.nr, 1);
+	bench_free(&b);
+}
+
+static void
+inline_data_waits_quietly_for_a_truncation_and_for_slots(void)
+{
+	struct bench_done t = { 0, 1 };
+	struct wb_handle *h;
+	struct wb_call *c;
+	unsigned n = 0;
+
+	start(&(struct bench_options) { .slab_bytes = MiB });
+	h = bench_open(&b, 1, 10, O_RDWR | O_APPEND);
+	CU_ASSERT_EQUAL(slab_write(b.slab, h, "abc", 3, 0, b.now), 3);
+	handle_truncate(h, 1, b.now, bench_done, &t);
+	bench_turn(&b);
+	c = bench_take(&b, 0);
+	CU_ASSERT_EQUAL_FATAL(c->kind, WB_CALL_SETSIZE);
+	CU_ASSERT_EQUAL(slab_write(b.slab, h, "de", 2, 0, b.now), 0);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(b.rooms, 0);	/* nothing has changed */
+	bench_answer(&b, c, 0, 0, 1);
+	CU_ASSERT(b.rooms > 0);
+	CU_ASSERT_EQUAL(slab_write(b.slab, h, "de", 2, 0, b.now), 2);
+	CU_ASSERT_EQUAL(file_size(handle_file(h)), 3);
+	h = bench_open(&b, 2, 10, O_RDWR);
+	while (n < 5000 && slab_write(b.slab, h, "x", 1, 2 * n, b.now) == 1)
+		n++;
+	CU_ASSERT(n < 5000);
+	b.rooms = 0;
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(b.rooms, 0);
+	CU_ASSERT(b.call_nr > 0);
+	bench_serve(&b, 1);
+	CU_ASSERT(b.rooms > 0);
+	CU_ASSERT_EQUAL(slab_write(b.slab, h, "x", 1, 2 * n, b.now), 1);
+	bench_free(&b);
+}
+
+static void
+refused_post_does_not_wake_its_own_session(void)
+{
+	struct wb_handle *h;
+	unsigned n = 0;
+
+	start(&(struct bench_options) { .slab_bytes = MiB });
+	h = bench_open(&b, 1, 10, O_RDWR);
+	while (n < 5000 && bench_write(&b, h, 2 * n, 1, 'a'))
+		n++;
+	bench_turn(&b);
+	b.rooms = 0;
+	CU_ASSERT(!bench_write(&b, h, 2 * n, 1, 'a'));
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(b.rooms, 0);
+	bench_free(&b);
+}
+
 UNIT_TESTS(writeback_trouble,
 	UNIT(more_files_than_commits_are_synced),
 	UNIT(calls_that_find_no_memory_are_tried_again),
+	UNIT(scattered_bytes_that_use_up_the_list_are_written_to_make_room),
+	UNIT(inline_data_waits_quietly_for_a_truncation_and_for_slots),
+	UNIT(refused_post_does_not_wake_its_own_session),
 )

@@ -233,12 +233,16 @@ room_short(const struct wb_file *f, uint64_t unstable)
 	struct slab *first = TAILQ_FIRST(&wb->waiting);
 	uint64_t all;
 
-	if (!first)
+	if (!throttle_waiting(wb))
+		return false;
+	if (!f->server->bytes[EXTENT_WRITEBACK])
+		return true;
+	if (!first)		/* list slots are short, not bytes */
 		return false;
 	all = least(wb->limits.dirty_bytes,
 		    (uint64_t)first->view.layout.chunk_nr *
 		    NFSWB_CHUNK_BYTES);
-	return unstable >= all / 8 || !f->server->bytes[EXTENT_WRITEBACK];
+	return unstable >= all / 8;
 }
 
 static bool

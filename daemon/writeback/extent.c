@@ -215,9 +215,10 @@ extent_set_state(struct extent *e, enum extent_state to)
 	if (to != EXTENT_FREE && to != EXTENT_CLEAN)
 		e->slab->live_nr++;
 
-	if (to == EXTENT_CLEAN && e->slab->starved)
+	if (to == EXTENT_CLEAN) {
+		extent_list_append(&e->slab->clean_extents, e);
 		e->slab->wb->slots_came_free = true;	/* if need be */
-	if (to == EXTENT_HELD)
+	} else if (to == EXTENT_HELD)
 		extent_list_append(&f->held, e);
 	else if (to == EXTENT_UNSTABLE)
 		extent_list_append(&f->unstable, e);
@@ -478,9 +479,12 @@ extent_release_held(struct wb_file *f, uint64_t now)
 
 	file_late_expire(f, now);
 	TAILQ_FOREACH_SAFE(e, &f->held, link, next) {
-		if (blocked(f, e->offset, extent_end(e), e) ||
-		    !cuts_possible(e))
+		if (blocked(f, e->offset, extent_end(e), e))
 			continue;
+		if (!cuts_possible(e)) {
+			file_short(f);
+			continue;
+		}
 		cut_and_supersede(e);
 		extent_set_state(e, EXTENT_DIRTY);
 	}

@@ -108,6 +108,8 @@ file_check_unused(struct wb_file *f)
 		TAILQ_REMOVE(&s->sync_files, f, sync_link);
 	if (f->on_timed)
 		TAILQ_REMOVE(&s->wb->timed, f, timed_link);
+	if (f->on_short)
+		TAILQ_REMOVE(&s->wb->short_files, f, short_link);
 	if (f->wants_commit)
 		TAILQ_REMOVE(&s->want_commit, f, want_link);
 	while ((l = TAILQ_FIRST(&f->late))) {
@@ -143,6 +145,15 @@ file_wake_at(struct wb_file *f, uint64_t at_usec)
 		f->wake_usec = at_usec;
 	}
 	wb_due(wb, at_usec);
+}
+
+void
+file_short(struct wb_file *f)
+{
+	if (f->on_short)
+		return;
+	TAILQ_INSERT_TAIL(&f->server->wb->short_files, f, short_link);
+	f->on_short = true;
 }
 
 void

@@ -64,6 +64,8 @@ struct wb_file {
 	bool on_sync;
 	TAILQ_ENTRY(wb_file) kick_link;	/* wb->kicked */
 	bool on_kick;
+	TAILQ_ENTRY(wb_file) short_link;	/* wb->short_files */
+	bool on_short;
 	TAILQ_ENTRY(wb_file) timed_link;	/* wb->timed */
 	bool on_timed;
 	uint64_t wake_usec;		/* kicked then */
@@ -101,6 +103,8 @@ struct wb_handle {
 
 /* Its waits are looked at in this turn. */
 void file_kick(struct wb_file *);
+/* So they are when list slots have come free. */
+void file_short(struct wb_file *);
 /* So they are at this time. */
 void file_wake_at(struct wb_file *, uint64_t at_usec);
 /* Frees it if nothing needs it any more. */

@@ -39,6 +39,7 @@ wb_new(const struct wb_limits *limits, const struct wb_hooks *hooks, void *arg,
 	TAILQ_INIT(&wb->waiting);
 	TAILQ_INIT(&wb->kicked);
 	TAILQ_INIT(&wb->timed);
+	TAILQ_INIT(&wb->short_files);
 	STAILQ_INIT(&wb->later);
 	return wb;
 }
@@ -211,12 +212,18 @@ static void
 wake_starved(struct wb *wb)
 {
 	struct slab *s, *next;
+	struct wb_file *f;
 
 	if (!wb->slots_came_free)
 		return;
 	wb->slots_came_free = false;
+	while ((f = TAILQ_FIRST(&wb->short_files))) {
+		TAILQ_REMOVE(&wb->short_files, f, short_link);
+		f->on_short = false;
+		file_kick(f);
+	}
 	LIST_FOREACH_SAFE(s, &wb->slabs, link, next)
-		if (s->starved)
+		if (s->starved || s->stalled)
 			slab_wake(s);
 }
 

@@ -28,7 +28,9 @@ struct wb {
 	uint64_t now;			/* of the current turn */
 	uint64_t seq;			/* the last one given */
 	bool draining;
-	bool slots_came_free;
+	bool slots_came_free;		/* or truncations ended */
+	unsigned starved_nr;		/* slabs that lack slots */
+	struct file_list short_files;	/* lack slots to cut something */
 	struct server_list servers;
 	struct slab_list slabs;
 	struct slab_wait_list waiting;	/* slabs, first in first out */

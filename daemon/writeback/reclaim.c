@@ -33,35 +33,19 @@ reclaim_clean_chunk(struct slab *s)
 	return true;
 }
 
-static bool
-drop_clean(struct slab *s, struct chunk_list *chunks)
-{
-	struct chunk *c;
-	struct extent *e, *next;
-	struct wb_file *f;
-	bool any = false;
-
-	TAILQ_FOREACH(c, chunks, link) {
-		LIST_FOREACH_SAFE(e, &c->extents, chunk_link, next) {
-			if (e->state != EXTENT_CLEAN)
-				continue;
-			f = e->file;
-			s->wb->stats.reclaim.freed_bytes += e->length;
-			extent_drop(e);		/* may move c elsewhere */
-			file_kick(f);
-			any = true;
-		}
-		if (any)
-			return true;
-	}
-	return false;
-}
-
 bool
-reclaim_clean_extents(struct slab *s)
+reclaim_clean_extent(struct slab *s)
 {
-	return s->bytes[EXTENT_CLEAN] &&
-	       (drop_clean(s, &s->closed) || drop_clean(s, &s->open));
+	struct extent *e = TAILQ_FIRST(&s->clean_extents);
+	struct wb_file *f;
+
+	if (!e)
+		return false;
+	f = e->file;
+	s->wb->stats.reclaim.freed_bytes += e->length;
+	extent_drop(e);
+	file_kick(f);
+	return true;
 }
 
 struct chunk *

@@ -19,9 +19,8 @@ struct wb;
 struct chunk *reclaim_chunk(struct slab *);
 /* Gives up the oldest CLEAN chunk's data; false: there is none. */
 bool reclaim_clean_chunk(struct slab *);
-/* The same where list slots, not chunks, are short: CLEAN extents of a chunk
-   that is still filled or has others. */
-bool reclaim_clean_extents(struct slab *);
+/* The same where list slots, not chunks, are short: the oldest CLEAN extent. */
+bool reclaim_clean_extent(struct slab *);
 /* CLEAN data that nobody wanted for clean_expire. */
 void reclaim_expire(struct wb *, uint64_t now);
 

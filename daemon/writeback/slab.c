@@ -48,6 +48,7 @@ slab_new(struct wb *wb, const struct shm_view *view,
 	TAILQ_INIT(&s->closed);
 	TAILQ_INIT(&s->clean);
 	TAILQ_INIT(&s->free_extents);
+	TAILQ_INIT(&s->clean_extents);
 	for (i = 0; i < view->layout.chunk_nr; i++) {
 		LIST_INIT(&s->chunk[i].extents);
 		TAILQ_INSERT_TAIL(&s->free, &s->chunk[i], link);
@@ -96,7 +97,7 @@ bool
 slab_has_slots(struct slab *s, uint32_t nr)
 {
 	while (slots_left(s) < nr)
-		if (!reclaim_clean_chunk(s) && !reclaim_clean_extents(s))
+		if (!reclaim_clean_extent(s))
 			return false;
 	return true;
 }
@@ -117,17 +118,21 @@ slab_extent_get(struct slab *s, bool reserve)
 	return e;
 }
 
-void
-slab_extent_put(struct extent *e)
+static void
+slot_push(struct slab *s, struct extent *e)
 {
-	struct slab *s = e->slab;
-
 	cred_put(e->cred);
 	e->cred = NULL;
 	e->file = NULL;
 	extent_list_append(&s->free_extents, e);
 	s->free_nr++;
-	s->wb->slots_came_free = true;
+}
+
+void
+slab_extent_put(struct extent *e)
+{
+	slot_push(e->slab, e);
+	e->slab->wb->slots_came_free = true;
 }
 
 /* ---- the list, as SHARED-MEMORY orders its stores ---- */
@@ -293,10 +298,27 @@ slab_check_closed(struct slab *s)
 		(void)slab_take_back(s, c, false);
 }
 
+static void
+sated(struct slab *s)
+{
+	if (s->starved)
+		s->wb->starved_nr--;
+	s->starved = s->stalled = false;
+}
+
+void
+slab_starve(struct slab *s)
+{
+	if (!s->starved)
+		s->wb->starved_nr++;
+	s->starved = true;
+	wb_poke(s->wb);
+}
+
 void
 slab_wake(struct slab *s)
 {
-	s->starved = false;
+	sated(s);
 	if (s->hooks.room && !s->released)
 		s->hooks.room(s->hooks_arg);
 }
@@ -401,7 +423,7 @@ post_new(struct slab *s, struct wb_handle *h, uint64_t offset, uint64_t place,
 	e->length = length;
 	e->dirtied_usec = now;
 	if (extent_may_join(e) < 0) {
-		slab_extent_put(e);
+		slot_push(s, e);
 		return -ENOBUFS;
 	}
 	e->seq = e->oldest_seq = wb_next_seq(s->wb);
@@ -426,7 +448,7 @@ slab_post(struct slab *s, struct wb_handle *h,
 		return err;
 	if (r->kind == NFSWB_RING_APPEND) {
 		if (!TAILQ_EMPTY(&f->truncations)) {
-			s->starved = true;	/* where the end is, is not */
+			s->stalled = true;	/* where the end is, is not */
 			return -ENOBUFS;	/* known now */
 		}
 		offset = f->size;
@@ -449,7 +471,7 @@ slab_post(struct slab *s, struct wb_handle *h,
 		err = post_new(s, h, offset, r->place, r->length, r->file,
 			       (uint32_t)ringpos, now);
 		if (err) {
-			s->starved = true;
+			slab_starve(s);
 			return err;
 		}
 	}
@@ -471,8 +493,10 @@ slab_write(struct slab *s, struct wb_handle *h, const void *data,
 
 	s->wb->now = now;
 	if (h->oflags & O_APPEND) {
-		if (!TAILQ_EMPTY(&h->file->truncations))
-			goto wait;
+		if (!TAILQ_EMPTY(&h->file->truncations)) {
+			s->stalled = true;
+			return 0;
+		}
 		offset = h->file->size;
 	}
 	while (done < length) {
@@ -480,8 +504,11 @@ slab_write(struct slab *s, struct wb_handle *h, const void *data,
 		uint64_t place;
 
 		room = throttle_inline_room(s, now, &place);
-		if (!room)
+		if (!room) {
+			s->want_inline = true;
+			throttle_wait(s, now);
 			break;
+		}
 		n = length - done < room ? (uint32_t)(length - done) : room;
 		memcpy(s->view.data + place, from + done, n);
 		atomic_fetch_add(&s->view.mark[place / NFSWB_CHUNK_BYTES], n);
@@ -498,12 +525,7 @@ slab_write(struct slab *s, struct wb_handle *h, const void *data,
 			return err;
 		done += n;
 	}
-	if (done || !length)
-		return (int64_t)done;
-wait:
-	s->want_inline = true;
-	throttle_wait(s, now);
-	return 0;
+	return (int64_t)done;
 }
 
 /* ---- the end, and what is told ---- */
@@ -518,6 +540,7 @@ slab_release(struct slab *s, uint64_t now)
 	if (s->importing)
 		slab_import_end(s);
 	throttle_unwait(s, now);
+	sated(s);
 	TAILQ_FOREACH_SAFE(c, &s->open, link, next)
 		(void)slab_take_back(s, c, true);
 	/* What was claimed and never posted will not be. */
@@ -555,7 +578,8 @@ slab_usage(const struct slab *s, uint64_t now, struct slab_usage *u)
 	u->unstable = s->bytes[EXTENT_UNSTABLE];
 	u->failed = s->bytes[EXTENT_FAILED];
 	u->clean = s->bytes[EXTENT_CLEAN];
-	u->waiting = s->waiting ? s->waiting_for : WAIT_NONE;
+	u->waiting = s->waiting ? s->waiting_for :
+		     s->starved ? WAIT_GRANT : WAIT_NONE;
 	u->waiting_usec = s->waiting ? now - s->waiting_since : 0;
 }
 

@@ -41,6 +41,7 @@ struct slab {
 
 	struct extent *extent;		/* one a list slot */
 	struct extent_list free_extents;
+	struct extent_list clean_extents;	/* oldest first */
 	uint32_t free_nr;
 	uint32_t fresh_nr;		/* the first never used */
 	uint32_t reserve_nr;		/* kept for cuts */
@@ -56,6 +57,7 @@ struct slab {
 	uint32_t want_chunk;
 	bool want_inline;		/* slab_write waits */
 	bool starved;			/* slab_post lacked a slot */
+	bool stalled;			/* ... has to wait for a truncation */
 	uint32_t inline_chunk;		/* slab_write's own */
 
 	bool released;
@@ -98,6 +100,8 @@ uint64_t slab_take_back(struct slab *, struct chunk *, bool force);
 void slab_check_closed(struct slab *);
 void slab_chunk_move(struct slab *, struct chunk *, enum chunk_state);
 void slab_wake(struct slab *);
+/* slab_post found no slot, that is no room: woken when some came free. */
+void slab_starve(struct slab *);
 /* The list is taken and the ring drained: room may be granted. */
 void slab_import_end(struct slab *);
 /* Ends a released slab without live extents: true, and it is freed. */

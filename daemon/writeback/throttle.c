@@ -38,7 +38,8 @@ throttle_over_background(const struct wb *wb)
 bool
 throttle_waiting(const struct wb *wb)
 {
-	return !TAILQ_EMPTY(&wb->waiting);
+	return !TAILQ_EMPTY(&wb->waiting) || wb->starved_nr ||
+	       !TAILQ_EMPTY(&wb->short_files);
 }
 
 static bool

@@ -223,17 +223,19 @@ queue_write(struct extent *e, const struct pass *p, uint64_t now)
 
 	if (!op)
 		return 0;
-	if (op_fill(op, e)) {
+	if (!op_fill(op, e)) {
+		file_short(f);
+	} else {
 		op->call.stable = stable_for(f, p, op->call.count);
 		if (s->calls->queue(s->calls_arg, &op->call) == 0) {
 			s->stats.nfs_nr_writes++;
 			s->write_bytes += op->call.count;
 			return op->call.count;
 		}
+		wb_due(s->wb, now + SHORT_USEC);
 	}
 	op_back_to_dirty(op);
 	op_free(op);
-	wb_due(s->wb, now + SHORT_USEC);
 	return 0;
 }
 
