@@ -9,7 +9,8 @@
 # with the shell that started it.
 #
 #	ganesha_prepare FOLDER	configuration, ports, exported folder
-#	ganesha_start [EPOCH]	returns when it accepts; EPOCH: its verifier
+#	ganesha_start [EPOCH]	returns when it accepts; EPOCH: its verifier;
+#				2: that folder's filesystem can't be exported
 #	ganesha_kill		SIGKILL; ganesha_start again uses the same ports
 #	ganesha_stop		for good
 #
@@ -174,18 +175,21 @@ ganesha_start() {
 	local tries=3
 	while :; do
 		ganesha_launch "$@"
-		ganesha_await && return 0
+		ganesha_await && break
 		process_kill "$ganesha_pid" KILL 5
-		grep -q 'Cannot bind' "$ganesha_log" || break
-		# somebody took a port; one that was in use stays ours
-		if [ $((tries -= 1)) -eq 0 ] || [ -n "${ganesha_ran:-}" ]; then
-			break
+		# somebody took a port; after a restart it must be the same
+		if ! grep -q 'Cannot bind' "$ganesha_log" ||
+		    [ $((tries -= 1)) -eq 0 ] || [ -n "${ganesha_ran:-}" ]; then
+			echo "nfs-ganesha does not start:" >&2
+			grep -E 'CRIT|FATAL|MAJ' "$ganesha_log" | tail -3 >&2
+			return 1
 		fi
 		ganesha_choose_ports
 	done
-	echo "nfs-ganesha did not start: see $ganesha_log" >&2
-	grep -E 'CRIT|FATAL|MAJ' "$ganesha_log" | tail -3 >&2
-	return 1
+	if grep -q 'No export entries found' "$ganesha_log"; then
+		echo "nfs-ganesha can't export $ganesha_export" >&2
+		return 2
+	fi
 }
 
 ganesha_kill() {
