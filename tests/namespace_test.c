@@ -1,0 +1,1027 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * namespace_test.c - names against nfssim, over TCP on loopback
+ *
+ * Server, pipeline and namespace share one real loop, as libnfs needs real
+ * sockets.  A test asks, and the loop runs until the answer is there; a guard
+ * ends it where none comes.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/loop.h"
+#include "daemon/mount.h"
+#include "daemon/namespace.h"
+#include "daemon/resolve.h"
+#include "daemon/writeback/slab.h"
+#include "include/nfswb.h"
+#include "rpc/nfs3_prot.h"
+#include "tests/nfssim.h"
+#include "tests/unit.h"
+
+#define GUARD_USEC 30000000
+#define SLAB_BYTES (4u << 20)
+
+static struct {
+	struct loop *loop;
+	struct loop_deferred *turn;
+	struct loop_timer *next, *guard;
+	struct config *config;
+	struct config_mount mount;
+	struct nfssim *sim;
+	int listen_fd;
+	unsigned port;
+	struct wb *wb;
+	struct namespace *ns;
+	struct cred *cred;
+	struct slab *slab;
+	struct shm_view view;
+	unsigned drains;
+	/* the last answer */
+	unsigned answers;
+	bool late;
+	int err;
+	char text[1024];
+	struct nfswb_attr attr;
+	struct wb_file *file;
+	char content[256];
+	unsigned char data[8192];
+	uint32_t length;
+	bool eof;
+	char (*names)[64];
+	unsigned name_nr;
+	uint64_t cookie, verifier;
+} w;
+
+/* ---- the world ---- */
+
+static void
+poke(void *arg)
+{
+	(void)arg;
+	loop_defer(w.loop, w.turn);
+}
+
+static void
+gave_up(void *arg, struct wb_file *f, uint64_t offset, uint64_t length,
+	int err)
+{
+	(void)arg;
+	(void)f;
+	(void)offset;
+	(void)length;
+	(void)err;
+}
+
+static void
+turn(void *arg)
+{
+	uint64_t now = loop_now(w.loop), due;
+
+	(void)arg;
+	wb_run(w.wb, now);
+	due = wb_deadline(w.wb);
+	if (due != UINT64_MAX)
+		loop_timer_set(w.loop, w.next, due > now ? due - now : 0);
+}
+
+static void
+guard(void *arg)
+{
+	(void)arg;
+	w.late = true;
+	loop_stop(w.loop);
+}
+
+static void
+room(void *arg)
+{
+	(void)arg;
+	loop_stop(w.loop);
+}
+
+static void
+drain(void *arg, struct wb_file *f)
+{
+	(void)arg;
+	(void)f;
+	w.drains++;
+}
+
+static int
+listen_on_loopback(unsigned *port)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET };
+	socklen_t len = sizeof a;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			0);
+
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) ||
+	    listen(fd, 16) || getsockname(fd, (struct sockaddr *)&a, &len))
+		abort();
+	*port = ntohs(a.sin_port);
+	return fd;
+}
+
+static void
+start_pipeline(void)
+{
+	static const struct wb_hooks hooks = { poke, gave_up };
+	static const struct slab_hooks slab_hooks = { room, room };
+	struct wb_limits limits = {
+		.dirty_bytes = 64 << 20, .dirty_background_bytes = 32 << 20,
+		.dirty_expire_usec = 30000000,
+		.clean_expire_usec = 30000000,
+		.late_duplicate_usec = 1000,
+	};
+	struct nfswb_layout l;
+	void *control, *data;
+
+	w.wb = wb_new(&limits, &hooks, NULL, loop_now(w.loop));
+	if (!w.wb || nfswb_layout(&l, SLAB_BYTES))
+		abort();
+	control = aligned_alloc(4096, l.bytes);
+	data = aligned_alloc(4096, SLAB_BYTES);
+	if (!control || !data)
+		abort();
+	memset(control, 0, l.bytes);
+	if (shm_view_init(&w.view, control, data, SLAB_BYTES))
+		abort();
+	shm_view_format(&w.view, 1);
+	w.slab = slab_new(w.wb, &w.view, &slab_hooks, NULL);
+}
+
+static void
+start_namespace(void)
+{
+	w.ns = namespace_new(w.loop, w.config, w.wb);
+	if (!w.ns)
+		abort();
+	ns_set_drain(w.ns, drain, NULL);
+}
+
+static void
+start(void)
+{
+	struct nfssim_options options = { 0 };
+
+	memset(&w, 0, sizeof w);
+	w.loop = evloop_new();
+	w.turn = loop_deferred(w.loop, turn, NULL);
+	w.next = loop_timer(w.loop, turn, NULL);
+	w.guard = loop_timer(w.loop, guard, NULL);
+	w.config = config_default();
+	w.config->allow_urls = CONFIG_YES;
+	w.config->server.resvport = RPC_RESVPORT_NO;
+	w.sim = nfssim_new(w.loop, &options);
+	w.listen_fd = listen_on_loopback(&w.port);
+	if (!w.sim || nfssim_listen(w.sim, w.listen_fd) < 0)
+		abort();
+	w.cred = cred_get(1000, 100, NULL, 0);
+	start_pipeline();
+	start_namespace();
+}
+
+static void
+end(void)
+{
+	namespace_free(w.ns);
+	wb_free(w.wb);
+	free(w.view.control);
+	free(w.view.data);
+	nfssim_free(w.sim);
+	close(w.listen_fd);
+	cred_put(w.cred);
+	config_free(w.config);
+	free(w.names);
+	loop_timer_free(w.loop, w.guard);
+	loop_timer_free(w.loop, w.next);
+	loop_deferred_free(w.loop, w.turn);
+	loop_free(w.loop);
+}
+
+static void
+run(void)
+{
+	w.late = false;
+	loop_timer_set(w.loop, w.guard, GUARD_USEC);
+	loop_run(w.loop);
+	loop_timer_clear(w.loop, w.guard);
+	CU_ASSERT_FALSE(w.late);
+}
+
+/* ---- questions and answers ---- */
+
+static void
+keep_names(const struct nfswb_readdir_res *dir)
+{
+	unsigned i;
+
+	for (i = 0; i < dir->names.names_len; i++) {
+		const struct nfswb_name *n = &dir->names.names_val[i];
+
+		w.names = realloc(w.names, (w.name_nr + 1) * sizeof *w.names);
+		snprintf(w.names[w.name_nr++], sizeof *w.names, "%s",
+			 n->name);
+		w.cookie = n->cookie;
+	}
+	w.verifier = dir->verifier;
+	w.eof = dir->eof;
+}
+
+static void
+answered(void *arg, int err, const char *text, const struct ns_answer *a)
+{
+	(void)arg;
+	w.answers++;
+	w.err = err;
+	snprintf(w.text, sizeof w.text, "%s", text ? text : "");
+	if (a) {
+		w.attr = a->attr;
+		w.length = a->length;
+		w.eof = a->eof;
+		if (a->file)
+			w.file = file_ref(a->file);
+		if (a->content)
+			snprintf(w.content, sizeof w.content, "%s",
+				 a->content);
+		if (a->data)
+			memcpy(w.data, a->data, a->length);
+		if (a->dir)
+			keep_names(a->dir);
+	}
+	loop_stop(w.loop);
+}
+
+/* The answer never comes from inside the call. */
+static int
+answer(void)
+{
+	CU_ASSERT_EQUAL(w.answers, 0);
+	while (!w.answers && !w.late)
+		run();
+	CU_ASSERT_EQUAL(w.answers, 1);
+	w.answers = 0;
+	return w.err;
+}
+
+static const char *
+url(const char *path)
+{
+	static char text[2][8192];
+	static unsigned i;
+
+	i = !i;
+	snprintf(text[i], sizeof text[i], "nfs://127.0.0.1:%u/export/%s"
+		 "?mountport=%u", w.port, path, w.port);
+	return text[i];
+}
+
+static int
+do_open(const char *path, int oflags, unsigned mode)
+{
+	w.file = NULL;
+	ns_open(w.ns, url(path), w.cred, oflags, mode, 77, answered, NULL);
+	return answer();
+}
+
+static int
+do_stat(const char *path, bool follow)
+{
+	ns_stat(w.ns, url(path), w.cred, follow, answered, NULL);
+	return answer();
+}
+
+static int
+do_unlink(const char *path)
+{
+	ns_unlink(w.ns, url(path), w.cred, answered, NULL);
+	return answer();
+}
+
+static int
+do_rename(const char *from, const char *to)
+{
+	ns_rename(w.ns, url(from), url(to), w.cred, answered, NULL);
+	return answer();
+}
+
+static int
+do_mkdir(const char *path)
+{
+	ns_mkdir(w.ns, url(path), 0750, w.cred, answered, NULL);
+	return answer();
+}
+
+static int
+do_symlink(const char *content, const char *path)
+{
+	ns_symlink(w.ns, content, url(path), w.cred, answered, NULL);
+	return answer();
+}
+
+static struct wb_handle *
+open_file(const char *path, int oflags)
+{
+	struct wb_handle *h;
+
+	CU_ASSERT_EQUAL_FATAL(do_open(path, oflags, 0644), 0);
+	h = handle_open(w.file, w.cred, oflags);
+	file_put(w.file);
+	return h;
+}
+
+static void
+file_answered(void *arg, int err)
+{
+	(void)arg;
+	w.answers++;
+	w.err = err;
+	loop_stop(w.loop);
+}
+
+static void
+write_text(struct wb_handle *h, const char *text, uint64_t offset)
+{
+	size_t done = 0, len = strlen(text);
+
+	while (done < len && !w.late) {
+		int64_t n = slab_write(w.slab, h, text + done, len - done,
+				       offset + done, loop_now(w.loop));
+
+		CU_ASSERT_FATAL(n >= 0);
+		done += (size_t)n;
+		if (!n)
+			run();		/* until room() */
+	}
+}
+
+static int
+do_close(struct wb_handle *h)
+{
+	handle_close(h, loop_now(w.loop), file_answered, NULL);
+	return answer();
+}
+
+static bool (*awaited)(void);
+
+static void
+tick(void *arg)
+{
+	struct loop_timer **t = arg;
+
+	if (awaited())
+		loop_stop(w.loop);
+	else
+		loop_timer_set(w.loop, *t, 1000);
+}
+
+static bool
+comes_true(bool (*condition)(void))
+{
+	struct loop_timer *t = NULL;
+
+	t = loop_timer(w.loop, tick, &t);
+	awaited = condition;
+	loop_timer_set(w.loop, t, 0);
+	run();
+	loop_timer_free(w.loop, t);
+	return condition();
+}
+
+/* ---- faults ---- */
+
+static struct {
+	uint32_t proc;
+	struct nfssim_verdict verdict;
+	unsigned times;
+} fault;
+
+static void
+fault_fn(void *arg, const struct nfssim_call *c, struct nfssim_verdict *v)
+{
+	(void)arg;
+	if (c->prog != NFSSIM_NFS || c->proc != fault.proc || !fault.times)
+		return;
+	fault.times--;
+	*v = fault.verdict;
+}
+
+static void
+break_next(uint32_t proc, struct nfssim_verdict v, unsigned times)
+{
+	fault.proc = proc;
+	fault.verdict = v;
+	fault.times = times;
+	nfssim_set_fault(w.sim, fault_fn, NULL);
+}
+
+static uint64_t
+calls(uint32_t proc)
+{
+	return nfssim_stats(w.sim)->calls[proc];
+}
+
+/* ---- mounting ---- */
+
+static void
+an_open_creates_the_file_on_the_server(void)
+{
+	start();
+	CU_ASSERT_EQUAL(do_open("a", O_WRONLY | O_CREAT, 0640), 0);
+	CU_ASSERT_EQUAL(w.attr.mode, 0640);
+	CU_ASSERT_EQUAL(w.attr.uid, 1000);
+	CU_ASSERT_EQUAL(w.attr.size, 0);
+	CU_ASSERT_EQUAL(nfssim_size(w.sim, "a", NFSSIM_STABLE), 0);
+	file_put(w.file);
+	end();
+}
+
+static void
+opens_at_once_share_one_mount(void)
+{
+	unsigned i;
+
+	start();
+	for (i = 0; i < 20; i++) {
+		char name[8];
+
+		snprintf(name, sizeof name, "f%u", i);
+		ns_mkdir(w.ns, url(name), 0755, w.cred, answered, NULL);
+	}
+	while (w.answers < 20 && !w.late)
+		run();
+	CU_ASSERT_EQUAL(w.err, 0);
+	w.answers = 0;
+	CU_ASSERT_EQUAL(calls(NFSPROC3_FSINFO), 1);
+	CU_ASSERT_EQUAL(nfssim_stats(w.sim)->mount_calls, 3); /* NULL, EXPORT,
+								 MNT */
+	end();
+}
+
+static void
+an_unknown_export_is_refused_by_name(void)
+{
+	char target[256];
+
+	start();
+	snprintf(target, sizeof target, "nfs://127.0.0.1/nowhere/x?nfsport=%u"
+		 "&mountport=%u", w.port, w.port);
+	ns_stat(w.ns, target, w.cred, true, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), -ENOENT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(w.text, "exports nothing that holds "
+				      "'/nowhere/x'"));
+	end();
+}
+
+static void
+a_server_that_is_down_is_named_with_its_port(void)
+{
+	char target[256], words[256];
+	unsigned port;
+	int fd;
+
+	start();
+	fd = listen_on_loopback(&port);
+	close(fd);
+	snprintf(target, sizeof target, "nfs://127.0.0.1:%u/export/x?"
+		 "mountport=%u", port, port);
+	snprintf(words, sizeof words, "cannot reach server 127.0.0.1 port %u: "
+		 "Connection refused; is the NFS server running?", port);
+	ns_stat(w.ns, target, w.cred, true, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), -ECONNREFUSED);
+	CU_ASSERT_PTR_NOT_NULL(strstr(w.text, words));
+	end();
+}
+
+static void
+a_malformed_target_is_refused_from_the_loop(void)
+{
+	start();
+	ns_stat(w.ns, "nfs:/x", w.cred, true, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(w.text, "malformed target 'nfs:/x'"));
+	end();
+}
+
+static void
+a_named_mount_is_its_folder(void)
+{
+	char target[256];
+
+	start();
+	CU_ASSERT_EQUAL(do_mkdir("sub"), 0);
+	snprintf(target, sizeof target, "nfs://127.0.0.1:%u/export/sub?"
+		 "mountport=%u", w.port, w.port);
+	w.mount.name = (char *)"m";
+	w.mount.target = target;
+	w.mount.server = w.config->server;
+	namespace_free(w.ns);
+	w.config->mount = &w.mount;
+	w.config->mount_nr = 1;
+	start_namespace();
+	ns_mkdir(w.ns, "m:/x", 0755, w.cred, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	CU_ASSERT_EQUAL(do_stat("sub/x", true), 0);
+	namespace_free(w.ns);
+	w.config->mount = NULL;
+	w.config->mount_nr = 0;
+	start_namespace();
+	end();
+}
+
+static void
+a_host_name_is_looked_up(void)
+{
+	char target[256];
+
+	start();
+	snprintf(target, sizeof target, "nfs://localhost:%u/export?"
+		 "mountport=%u", w.port, w.port);
+	ns_stat(w.ns, target, w.cred, true, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	CU_ASSERT_EQUAL(w.attr.type, S_IFDIR);
+	end();
+}
+
+static void
+stopping_answers_what_waits(void)
+{
+	struct nfssim_verdict hold = { .lose_call = true };
+
+	start();
+	CU_ASSERT_EQUAL(do_mkdir("d"), 0);
+	break_next(NFSPROC3_LOOKUP, hold, 1);
+	ns_stat(w.ns, url("d"), w.cred, true, answered, NULL);
+	ns_stat(w.ns, "nfs://127.0.0.1:9/x?mountport=9", w.cred, true,
+		answered, NULL);
+	namespace_free(w.ns);
+	CU_ASSERT_EQUAL(w.answers, 2);
+	CU_ASSERT_EQUAL(w.err, -ECANCELED);
+	start_namespace();
+	end();
+}
+
+/* ---- the walk ---- */
+
+static void
+symbolic_links_are_followed(void)
+{
+	start();
+	CU_ASSERT_EQUAL(do_mkdir("d"), 0);
+	CU_ASSERT_EQUAL(do_mkdir("d/e"), 0);
+	CU_ASSERT_EQUAL(do_symlink("d/../d/e", "rel"), 0);
+	CU_ASSERT_EQUAL(do_symlink("/export/d", "abs"), 0);
+	CU_ASSERT_EQUAL(do_symlink("../../rel/", "d/e/up"), 0);
+	CU_ASSERT_EQUAL(do_stat("rel", true), 0);
+	CU_ASSERT_EQUAL(w.attr.type, S_IFDIR);
+	CU_ASSERT_EQUAL(do_stat("rel", false), 0);
+	CU_ASSERT_EQUAL(w.attr.type, S_IFLNK);
+	CU_ASSERT_EQUAL(do_stat("abs/e/up/up/up", true), 0);
+	CU_ASSERT_EQUAL(w.attr.type, S_IFDIR);
+	ns_readlink(w.ns, url("abs"), w.cred, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	CU_ASSERT_STRING_EQUAL(w.content, "/export/d");
+	end();
+}
+
+static void
+links_in_a_circle_or_out_of_the_export_are_refused(void)
+{
+	start();
+	CU_ASSERT_EQUAL(do_symlink("b", "a"), 0);
+	CU_ASSERT_EQUAL(do_symlink("a", "b"), 0);
+	CU_ASSERT_EQUAL(do_symlink("/etc/passwd", "out"), 0);
+	CU_ASSERT_EQUAL(do_stat("a", true), -ELOOP);
+	CU_ASSERT_EQUAL(do_stat("out", true), -EXDEV);
+	CU_ASSERT_PTR_NOT_NULL(strstr(w.text, "'out'"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(w.text, "'/etc/passwd'"));
+	CU_ASSERT_EQUAL(do_stat("a/x", true), -ELOOP);
+	end();
+}
+
+static void
+creating_through_a_dangling_link_makes_its_target(void)
+{
+	start();
+	CU_ASSERT_EQUAL(do_mkdir("d"), 0);
+	CU_ASSERT_EQUAL(do_symlink("d/new", "link"), 0);
+	CU_ASSERT_EQUAL(do_open("link", O_WRONLY | O_CREAT, 0644), 0);
+	file_put(w.file);
+	CU_ASSERT_EQUAL(nfssim_size(w.sim, "d/new", NFSSIM_STABLE), 0);
+	CU_ASSERT_EQUAL(do_open("link", O_WRONLY | O_CREAT | O_EXCL, 0644),
+			-EEXIST);
+	end();
+}
+
+static void
+what_is_missing_or_no_folder_is_said(void)
+{
+	start();
+	CU_ASSERT_EQUAL(do_open("f", O_WRONLY | O_CREAT, 0644), 0);
+	file_put(w.file);
+	CU_ASSERT_EQUAL(do_stat("f/x", true), -ENOTDIR);
+	CU_ASSERT_EQUAL(do_stat("no/x", true), -ENOENT);
+	CU_ASSERT_EQUAL(do_open("no", O_RDONLY, 0), -ENOENT);
+	CU_ASSERT_EQUAL(do_open("", O_RDONLY, 0), -EISDIR);
+	CU_ASSERT_EQUAL(do_unlink(""), -EISDIR);
+	CU_ASSERT_EQUAL(do_mkdir(""), -EEXIST);
+	end();
+}
+
+/* ---- calls that do not go well ---- */
+
+static void
+jukebox_is_unseen(void)
+{
+	struct nfssim_verdict later = { .status = NFS3ERR_JUKEBOX };
+
+	start();
+	CU_ASSERT_EQUAL(do_mkdir("d"), 0);
+	break_next(NFSPROC3_LOOKUP, later, 2);
+	CU_ASSERT_EQUAL(do_stat("d", true), 0);
+	CU_ASSERT_EQUAL(fault.times, 0);
+	end();
+}
+
+static void
+a_call_sent_twice_that_finds_its_work_done_has_worked(void)
+{
+	struct nfssim_verdict cut = { .lose_reply = true, .cut = true };
+
+	start();
+	break_next(NFSPROC3_MKDIR, cut, 1);
+	CU_ASSERT_EQUAL(do_mkdir("d"), 0);
+	CU_ASSERT_EQUAL(do_mkdir("d"), -EEXIST);
+	break_next(NFSPROC3_RENAME, cut, 1);
+	CU_ASSERT_EQUAL(do_rename("d", "e"), 0);
+	CU_ASSERT_EQUAL(do_rename("d", "e"), -ENOENT);
+	break_next(NFSPROC3_RMDIR, cut, 1);
+	ns_rmdir(w.ns, url("e"), w.cred, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	CU_ASSERT_EQUAL(do_open("f", O_WRONLY | O_CREAT, 0644), 0);
+	file_put(w.file);
+	break_next(NFSPROC3_REMOVE, cut, 1);
+	CU_ASSERT_EQUAL(do_unlink("f"), 0);
+	CU_ASSERT_EQUAL(do_unlink("f"), -ENOENT);
+	break_next(NFSPROC3_CREATE, cut, 1);
+	CU_ASSERT_EQUAL(do_open("g", O_WRONLY | O_CREAT | O_EXCL, 0600), 0);
+	CU_ASSERT_EQUAL(w.attr.mode, 0600);
+	file_put(w.file);
+	end();
+}
+
+static void
+a_stale_handle_on_the_way_is_looked_up_again(void)
+{
+	struct nfssim_verdict stale = { .status = NFS3ERR_STALE };
+
+	start();
+	CU_ASSERT_EQUAL(do_mkdir("d"), 0);
+	CU_ASSERT_EQUAL(do_mkdir("d/e"), 0);
+	break_next(NFSPROC3_LOOKUP, stale, 1);
+	CU_ASSERT_EQUAL(do_stat("d/e", true), 0);
+	CU_ASSERT_EQUAL(calls(NFSPROC3_FSINFO), 2);	/* mounted anew */
+	break_next(NFSPROC3_LOOKUP, stale, 100);
+	CU_ASSERT_EQUAL(do_stat("d/e", true), -ESTALE);
+	end();
+}
+
+static void
+a_refused_write_is_told_at_open(void)
+{
+	struct nfssim_verdict readonly = { .status = NFS3ERR_ROFS };
+	struct nfssim_verdict denied = { .status = NFS3ERR_ACCES };
+
+	start();
+	break_next(NFSPROC3_CREATE, readonly, 1);
+	CU_ASSERT_EQUAL(do_open("f", O_WRONLY | O_CREAT, 0644), -EROFS);
+	CU_ASSERT_EQUAL(do_open("f", O_WRONLY | O_CREAT, 0644), 0);
+	file_put(w.file);
+	break_next(NFSPROC3_ACCESS, denied, 1);
+	CU_ASSERT_EQUAL(do_open("f", O_RDWR, 0), -EACCES);
+	CU_ASSERT_PTR_NOT_NULL(strstr(w.text, "Permission denied"));
+	end();
+}
+
+/* ---- with data here ---- */
+
+static void
+stat_sees_what_is_not_written_yet(void)
+{
+	struct wb_handle *h;
+
+	start();
+	h = open_file("f", O_WRONLY | O_CREAT);
+	write_text(h, "hello", 10);
+	CU_ASSERT_EQUAL(do_stat("f", true), 0);
+	CU_ASSERT_EQUAL(w.attr.size, 15);
+	CU_ASSERT(w.drains > 0);
+	ns_getattr(w.ns, handle_file(h), w.cred, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	CU_ASSERT_EQUAL(w.attr.size, 15);
+	file_put(w.file);
+	CU_ASSERT_EQUAL(do_close(h), 0);
+	CU_ASSERT_EQUAL(nfssim_size(w.sim, "f", NFSSIM_STABLE), 15);
+	end();
+}
+
+static void
+opening_with_truncate_drops_what_was_there(void)
+{
+	struct wb_handle *h, *again;
+
+	start();
+	h = open_file("f", O_WRONLY | O_CREAT);
+	write_text(h, "old contents", 0);
+	again = open_file("f", O_WRONLY | O_TRUNC);
+	CU_ASSERT_EQUAL(w.attr.size, 0);
+	write_text(again, "new", 0);
+	CU_ASSERT_EQUAL(do_close(h), 0);
+	CU_ASSERT_EQUAL(do_close(again), 0);
+	CU_ASSERT_EQUAL(nfssim_size(w.sim, "f", NFSSIM_STABLE), 3);
+	end();
+}
+
+static void
+a_set_time_survives_the_writes_before_it(void)
+{
+	struct nfswb_attr attr = { .mtime_nsec = 1234567890123456789,
+				   .mode = 0600 };
+	struct wb_handle *h;
+
+	start();
+	h = open_file("f", O_WRONLY | O_CREAT);
+	write_text(h, "hello", 0);
+	ns_setattr(w.ns, url("f"), w.cred, NFSWB_SET_MTIME | NFSWB_SET_MODE,
+		   &attr, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	CU_ASSERT_EQUAL(do_close(h), 0);
+	CU_ASSERT_EQUAL(do_stat("f", true), 0);
+	CU_ASSERT_EQUAL(w.attr.mtime_nsec, 1234567890123456789);
+	CU_ASSERT_EQUAL(w.attr.mode, 0600);
+	CU_ASSERT_EQUAL(w.attr.size, 5);
+	end();
+}
+
+static void
+a_set_size_cuts_what_is_here_and_there(void)
+{
+	struct nfswb_attr attr = { .size = 2 };
+	struct wb_handle *h;
+
+	start();
+	h = open_file("f", O_WRONLY | O_CREAT);
+	write_text(h, "hello", 0);
+	ns_setattr(w.ns, url("f"), w.cred, NFSWB_SET_SIZE, &attr, answered,
+		   NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	CU_ASSERT_EQUAL(do_close(h), 0);
+	CU_ASSERT_EQUAL(nfssim_size(w.sim, "f", NFSSIM_STABLE), 2);
+	attr.size = 9;
+	ns_setattr(w.ns, url("f"), w.cred, NFSWB_SET_SIZE, &attr, answered,
+		   NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	CU_ASSERT_EQUAL(nfssim_size(w.sim, "f", NFSSIM_STABLE), 9);
+	end();
+}
+
+static void
+reading_joins_pieces_and_fills_the_hole_before_what_is_here(void)
+{
+	struct wb_handle *h;
+	unsigned i;
+
+	start();
+	w.config->server.rsize = 4096;
+	h = open_file("f", O_RDWR | O_CREAT);
+	for (i = 0; i < 100; i++)
+		write_text(h, "0123456789012345678901234567890123456789"
+			   "0123456789", i * 50);
+	handle_fsync(h, loop_now(w.loop), file_answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	write_text(h, "end", 7000);
+	ns_read(w.ns, handle_file(h), w.cred, 0, 6000, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	CU_ASSERT_EQUAL(w.length, 6000);
+	CU_ASSERT_FALSE(w.eof);
+	CU_ASSERT_EQUAL(w.data[4999], '9');
+	CU_ASSERT_EQUAL(w.data[5000], 0);
+	CU_ASSERT_EQUAL(calls(NFSPROC3_READ), 2);
+	CU_ASSERT_EQUAL(do_close(h), 0);
+	end();
+}
+
+static bool
+removed(void)
+{
+	return calls(NFSPROC3_REMOVE) == 1;
+}
+
+static void
+an_unlinked_open_file_lives_until_its_last_close(void)
+{
+	struct wb_handle *h;
+
+	start();
+	h = open_file("f", O_WRONLY | O_CREAT);
+	write_text(h, "hello", 0);
+	CU_ASSERT_EQUAL(do_unlink("f"), 0);
+	CU_ASSERT_EQUAL(do_stat("f", true), -ENOENT);
+	CU_ASSERT_EQUAL(calls(NFSPROC3_REMOVE), 0);
+	handle_fsync(h, loop_now(w.loop), file_answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	ns_readdir(w.ns, url(""), w.cred, 0, 0, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	CU_ASSERT_EQUAL(w.name_nr, 3);		/* . .. .nfs… */
+	CU_ASSERT_EQUAL(do_close(h), 0);
+	CU_ASSERT(comes_true(removed));
+	end();
+}
+
+static void
+renaming_over_an_open_file_hides_it(void)
+{
+	struct wb_handle *h, *other;
+
+	start();
+	h = open_file("f", O_WRONLY | O_CREAT);
+	other = open_file("g", O_WRONLY | O_CREAT);
+	write_text(h, "hello", 0);
+	CU_ASSERT_EQUAL(do_rename("g", "f"), 0);
+	CU_ASSERT_STRING_EQUAL(file_name(handle_file(other)), url("f"));
+	write_text(other, "renamed", 0);
+	CU_ASSERT_EQUAL(do_close(h), 0);
+	CU_ASSERT_EQUAL(do_close(other), 0);
+	CU_ASSERT_EQUAL(nfssim_size(w.sim, "f", NFSSIM_STABLE), 7);
+	CU_ASSERT(comes_true(removed));
+	end();
+}
+
+static void
+unlinking_forgets_what_is_here(void)
+{
+	struct wb_server *server;
+	struct wb_handle *h;
+	struct fh fh;
+
+	start();
+	h = open_file("f", O_WRONLY | O_CREAT);
+	fh = *file_fh(handle_file(h));
+	server = file_server(handle_file(h));
+	write_text(h, "hello", 0);
+	CU_ASSERT_EQUAL(do_close(h), 0);
+	CU_ASSERT_PTR_NOT_NULL(file_find(server, &fh));
+	CU_ASSERT_EQUAL(do_unlink("f"), 0);
+	CU_ASSERT_EQUAL(calls(NFSPROC3_REMOVE), 1);
+	turn(NULL);
+	CU_ASSERT_PTR_NULL(file_find(server, &fh));
+	end();
+}
+
+/* ---- listing ---- */
+
+#define MANY 3000
+
+static void
+a_long_directory_is_listed_whole(void)
+{
+	unsigned i, pages = 0;
+	struct fh fh;
+
+	start();
+	for (i = 0; i < MANY; i++) {
+		char name[32];
+
+		snprintf(name, sizeof name, "file-number-%u", i);
+		nfssim_create(w.sim, name, &fh);
+	}
+	while (!w.eof && pages++ < MANY) {
+		ns_readdir(w.ns, url(""), w.cred, w.cookie, w.verifier,
+			   answered, NULL);
+		CU_ASSERT_EQUAL_FATAL(answer(), 0);
+	}
+	CU_ASSERT_EQUAL(w.name_nr, MANY + 2);
+	/* one for the names, one for all pages, and what mounting took */
+	CU_ASSERT(nfssim_stats(w.sim)->connections <= 4);
+	end();
+}
+
+static void
+a_listing_outlives_a_lost_connection(void)
+{
+	struct nfssim_verdict cut = { .lose_reply = true, .cut = true };
+
+	start();
+	CU_ASSERT_EQUAL(do_mkdir("d"), 0);
+	break_next(NFSPROC3_READDIRPLUS, cut, 1);
+	ns_readdir(w.ns, url(""), w.cred, 0, 0, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	CU_ASSERT_EQUAL(w.name_nr, 3);
+	ns_readdir(w.ns, url("d/x"), w.cred, 0, 0, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), -ENOENT);
+	end();
+}
+
+static void
+a_server_without_readdirplus_is_asked_for_readdir(void)
+{
+	struct nfssim_verdict none = { .status = NFS3ERR_NOTSUPP };
+
+	start();
+	CU_ASSERT_EQUAL(do_mkdir("d"), 0);
+	break_next(NFSPROC3_READDIRPLUS, none, 100);
+	ns_readdir(w.ns, url(""), w.cred, 0, 0, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	CU_ASSERT_EQUAL(w.name_nr, 3);
+	CU_ASSERT_EQUAL(calls(NFSPROC3_READDIR), 1);
+	end();
+}
+
+/* ---- another instance ---- */
+
+static void
+a_described_file_is_found_again_without_asking_anybody(void)
+{
+	struct wb_file *f;
+	struct fh fh;
+	char *text;
+
+	start();
+	CU_ASSERT_EQUAL(do_open("f", O_WRONLY | O_CREAT, 0644), 0);
+	fh = *file_fh(w.file);
+	text = ns_describe(w.ns, w.file);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	file_put(w.file);
+	namespace_free(w.ns);
+	wb_free(w.wb);
+	free(w.view.control);
+	free(w.view.data);
+	start_pipeline();
+	start_namespace();
+	nfssim_set_up(w.sim, false);
+	f = ns_restore(w.ns, text);
+	free(text);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT(fh_equal(file_fh(f), &fh));
+	CU_ASSERT(ns_below(w.ns, url(""), f));
+	CU_ASSERT(ns_below(w.ns, url("f"), f));
+	CU_ASSERT_FALSE(ns_below(w.ns, url("g"), f));
+	CU_ASSERT_FALSE(ns_below(w.ns, "nfs://elsewhere/export", f));
+	nfssim_set_up(w.sim, true);
+	ns_look(w.ns, f, w.cred, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	file_put(w.file);
+	file_put(f);
+	end();
+}
+
+static void
+nonsense_is_not_restored(void)
+{
+	start();
+	CU_ASSERT_PTR_NULL(ns_restore(w.ns, ""));
+	CU_ASSERT_PTR_NULL(ns_restore(w.ns, "{}"));
+	CU_ASSERT_PTR_NULL(ns_restore(w.ns, "{\"name\":\"nfs://a/b\",\"fh\":"
+			   "\"00\",\"mount\":{},\"hidden\":[]}"));
+	end();
+}
+
+UNIT_TESTS(namespace,
+	UNIT(an_open_creates_the_file_on_the_server),
+	UNIT(opens_at_once_share_one_mount),
+	UNIT(an_unknown_export_is_refused_by_name),
+	UNIT(a_server_that_is_down_is_named_with_its_port),
+	UNIT(a_malformed_target_is_refused_from_the_loop),
+	UNIT(a_named_mount_is_its_folder),
+	UNIT(a_host_name_is_looked_up),
+	UNIT(stopping_answers_what_waits),
+	UNIT(symbolic_links_are_followed),
+	UNIT(links_in_a_circle_or_out_of_the_export_are_refused),
+	UNIT(creating_through_a_dangling_link_makes_its_target),
+	UNIT(what_is_missing_or_no_folder_is_said),
+	UNIT(jukebox_is_unseen),
+	UNIT(a_call_sent_twice_that_finds_its_work_done_has_worked),
+	UNIT(a_stale_handle_on_the_way_is_looked_up_again),
+	UNIT(a_refused_write_is_told_at_open),
+	UNIT(stat_sees_what_is_not_written_yet),
+	UNIT(opening_with_truncate_drops_what_was_there),
+	UNIT(a_set_time_survives_the_writes_before_it),
+	UNIT(a_set_size_cuts_what_is_here_and_there),
+	UNIT(reading_joins_pieces_and_fills_the_hole_before_what_is_here),
+	UNIT(an_unlinked_open_file_lives_until_its_last_close),
+	UNIT(renaming_over_an_open_file_hides_it),
+	UNIT(unlinking_forgets_what_is_here),
+	UNIT(a_long_directory_is_listed_whole),
+	UNIT(a_listing_outlives_a_lost_connection),
+	UNIT(a_server_without_readdirplus_is_asked_for_readdir),
+	UNIT(a_described_file_is_found_again_without_asking_anybody),
+	UNIT(nonsense_is_not_restored),
+)
