@@ -188,6 +188,8 @@ ganesha_start() {
 	done
 	if grep -q 'No export entries found' "$ganesha_log"; then
 		echo "nfs-ganesha can't export $ganesha_export" >&2
+		[ -e /etc/mtab ] || echo "it wants /etc/mtab to be there:" \
+			"ln -s ../proc/self/mounts /etc/mtab" >&2
 		return 2
 	fi
 }
