@@ -186,10 +186,141 @@ refused_post_does_not_wake_its_own_session(void)
 	bench_free(&b);
 }
 
+/* ---- truncation ---- */
+
+static void
+truncation_cuts_without_a_free_slot(void)
+{
+	struct bench_done d = { 0, 1 }, t = { 0, 1 };
+	struct wb_handle *h, *h2;
+	struct extent *e;
+	unsigned i;
+
+	start(&(struct bench_options) { .slab_bytes = MiB, .wsize = 1024 });
+	h = bench_open(&b, 1, 10, O_RDWR);
+	h2 = bench_open(&b, 2, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 12 * 65536, 'a'));
+	CU_ASSERT(bench_write(&b, h2, 0, 3000, 'b'));
+	for (i = 0; bench_write(&b, h2, 5000 + 2 * i, 1, 'b'); i++)
+		;
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_turn(&b);			/* cut into WRITEs of 1024 */
+	for (i = 0; i < 100 && slab_has_slots(b.slab, 1); i++)
+		bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
+	CU_ASSERT(!slab_has_slots(b.slab, 1));
+	handle_truncate(h2, 1000, b.now, bench_done, &t);
+	bench_turn(&b);
+	for (i = 0; i < b.call_nr; i++)
+		if (b.call[i]->kind == WB_CALL_SETSIZE)
+			break;
+	CU_ASSERT_FATAL(i < b.call_nr);
+	bench_answer(&b, bench_take(&b, i), 0, 0, 1);
+	e = extent_at(handle_file(h2), 0);
+	CU_ASSERT_EQUAL(t.nr, 1);
+	CU_ASSERT_EQUAL(e->length, 1000);
+	CU_ASSERT_PTR_NULL(extent_next(e));
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(d.nr, 1);
+	bench_free(&b);
+}
+
+static void
+late_copy_of_a_truncation_cuts_no_newer_data(void)
+{
+	struct bench_done t = { 0, 1 }, d = { 0, 1 };
+	struct wb_handle *h;
+	struct wb_call *c;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	handle_truncate(h, 1000, b.now, bench_done, &t);
+	bench_turn(&b);
+	c = bench_take(&b, 0);
+	c->err = 0;
+	c->have_size = 0;
+	c->transmissions = 2;
+	c->done(c, b.now);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(t.nr, 1);
+	CU_ASSERT(bench_write(&b, h, 500, 1000, 'a'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(b.call_nr, 0);
+	bench_advance(&b, 10000001);
+	CU_ASSERT_EQUAL(b.call_nr, 1);
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(d.nr, 1);
+	bench_free(&b);
+}
+
+static void
+pipeline_that_ends_lets_go_of_what_waits(void)
+{
+	struct bench_done d = { 0, 1 };
+	struct wb_handle *h;
+	struct wb_call *c;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 2 * MiB, 'a'));
+	handle_fsync(h, b.now, bench_done, &d);
+	handle_truncate(h, 10, b.now, bench_done, &d);
+	wb_sync(b.wb, NULL, NULL, b.now, bench_done, &d);
+	bench_turn(&b);
+	while ((c = bench_take(&b, 0))) {	/* as the transport's end does */
+		c->err = -ECANCELED;
+		c->transmissions = 1;
+		c->done(c, b.now);
+	}
+	bench_free(&b);
+	CU_ASSERT_EQUAL(d.nr, 0);
+}
+
+/* ---- late copies ---- */
+
+static void
+file_that_a_late_copy_may_hit_is_not_forgotten(void)
+{
+	struct wb_handle *h;
+	struct wb_call *c;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 4096, 'a'));
+	handle_close(h, b.now, NULL, NULL);
+	bench_turn(&b);
+	c = bench_take(&b, 0);
+	c->err = 0;
+	c->written = c->count;
+	c->committed = WB_FILE_SYNC;
+	c->transmissions = 2;
+	c->done(c, b.now);
+	slab_release(b.slab, b.now);	/* its CLEAN data goes */
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(b.released, 1);
+	bench_swap(&b);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 4096, 'b'));
+	handle_close(h, b.now, NULL, NULL);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(b.call_nr, 0);
+	bench_advance(&b, 10000001);
+	CU_ASSERT_EQUAL(b.call_nr, 1);
+	bench_serve(&b, 1);
+	slab_release(b.slab, b.now);
+	bench_turn(&b);
+	CU_ASSERT_PTR_NULL(b.server->files);
+	bench_free(&b);
+}
+
 UNIT_TESTS(writeback_trouble,
 	UNIT(more_files_than_commits_are_synced),
 	UNIT(calls_that_find_no_memory_are_tried_again),
 	UNIT(scattered_bytes_that_use_up_the_list_are_written_to_make_room),
 	UNIT(inline_data_waits_quietly_for_a_truncation_and_for_slots),
 	UNIT(refused_post_does_not_wake_its_own_session),
+	UNIT(truncation_cuts_without_a_free_slot),
+	UNIT(late_copy_of_a_truncation_cuts_no_newer_data),
+	UNIT(pipeline_that_ends_lets_go_of_what_waits),
+	UNIT(file_that_a_late_copy_may_hit_is_not_forgotten),
 )

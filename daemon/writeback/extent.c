@@ -300,6 +300,14 @@ extent_inherit(struct extent *e, uint64_t oldest_seq)
 		RB_INSERT(extent_seq_tree, t, e);
 }
 
+static void
+set_length(struct extent *e, uint32_t length)
+{
+	account(e, e->state, -1);
+	e->length = length;
+	account(e, e->state, 1);
+}
+
 struct extent *
 extent_split(struct extent *e, uint64_t at)
 {
@@ -327,13 +335,22 @@ extent_split(struct extent *e, uint64_t at)
 		slab_publish_rest(rest, e);
 		slab_relength(e, keep, NULL);
 	}
-	account(e, s, -1);
-	e->length = keep;
-	account(e, s, 1);
+	set_length(e, keep);
 	extent_set_state(rest, s);
 	if (list && rest->list != list)
 		extent_list_append(list, rest);
 	return rest;
+}
+
+void
+extent_trim(struct extent *e, uint64_t at)
+{
+	uint32_t keep = (uint32_t)(at - e->offset);
+
+	assert(at > e->offset && at < extent_end(e));
+	if (e->state != EXTENT_CLEAN && e->state != EXTENT_GHOST)
+		slab_relength(e, keep, NULL);
+	set_length(e, keep);
 }
 
 static bool
@@ -349,13 +366,9 @@ blocked(struct wb_file *f, uint64_t offset, uint64_t end,
 	const struct extent *upto)
 {
 	struct extent *e;
-	struct late_range *l;
 
-	if (!TAILQ_EMPTY(&f->truncations))
+	if (!TAILQ_EMPTY(&f->truncations) || file_is_late(f, offset, end))
 		return true;
-	TAILQ_FOREACH(l, &f->late, link)
-		if (l->offset < end && l->end > offset)
-			return true;
 	TAILQ_FOREACH(e, &f->held, link) {
 		if (e == upto)
 			break;
@@ -499,11 +512,9 @@ extent_cut_behind(struct wb_file *f, uint64_t size)
 		next = extent_next(e);
 		if (e->state == EXTENT_WRITEBACK)
 			continue;
-		if (e->offset < size && e->state != EXTENT_CLEAN) {
-			e = extent_split(e, size);
-			if (!e)
-				continue;	/* writes again what is there */
-		}
-		extent_drop(e);
+		if (e->offset < size)
+			extent_trim(e, size);
+		else
+			extent_drop(e);
 	}
 }

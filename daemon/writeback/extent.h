@@ -89,6 +89,9 @@ void extent_inherit(struct extent *, uint64_t oldest_seq);
    new extent.  NULL: no slot.  Never while in WRITEBACK. */
 struct extent *extent_split(struct extent *, uint64_t at);
 
+/* Cuts e at a file offset within it; what lies behind is gone. */
+void extent_trim(struct extent *, uint64_t at);
+
 /* Puts it at the end of a list, takes it out of the one it is in. */
 void extent_list_append(struct extent_list *, struct extent *);
 void extent_list_remove(struct extent *);

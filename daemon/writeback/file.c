@@ -90,14 +90,14 @@ in_use(const struct wb_file *f)
 	       !RB_EMPTY(&f->extents) || !RB_EMPTY(&f->unwritten) ||
 	       !RB_EMPTY(&f->uncommitted) || !LIST_EMPTY(&f->ops) ||
 	       f->commit || !TAILQ_EMPTY(&f->waits) ||
-	       !TAILQ_EMPTY(&f->truncations);
+	       !TAILQ_EMPTY(&f->truncations) ||
+	       file_is_late(f, 0, UINT64_MAX);
 }
 
 void
 file_check_unused(struct wb_file *f)
 {
 	struct wb_server *s = f->server;
-	struct late_range *l;
 
 	if (in_use(f))
 		return;
@@ -112,10 +112,6 @@ file_check_unused(struct wb_file *f)
 		TAILQ_REMOVE(&s->wb->short_files, f, short_link);
 	if (f->wants_commit)
 		TAILQ_REMOVE(&s->want_commit, f, want_link);
-	while ((l = TAILQ_FIRST(&f->late))) {
-		TAILQ_REMOVE(&f->late, l, link);
-		free(l);
-	}
 	free(f->name);
 	free(f);
 }
@@ -201,12 +197,8 @@ file_late(struct wb_file *f, uint64_t offset, uint64_t end,
 	}
 	l = malloc(sizeof *l);
 	if (!l) {		/* rather wait for too much than for too little */
-		l = TAILQ_LAST(&f->late, late_list);
-		if (l) {
-			l->offset = 0;
-			l->end = UINT64_MAX;
-			l->until_usec = until_usec;
-		}
+		f->late_all_usec = until_usec;
+		file_wake_at(f, until_usec);
 		return;
 	}
 	l->offset = offset;
@@ -229,6 +221,27 @@ file_late_expire(struct wb_file *f, uint64_t now)
 		f->late_nr--;
 		free(l);
 	}
+	if (f->late_all_usec <= now)
+		f->late_all_usec = 0;
+}
+
+void
+file_late_drop(struct wb_file *f)
+{
+	file_late_expire(f, UINT64_MAX);
+}
+
+bool
+file_is_late(const struct wb_file *f, uint64_t offset, uint64_t end)
+{
+	const struct late_range *l;
+
+	if (f->late_all_usec)
+		return true;
+	TAILQ_FOREACH(l, &f->late, link)
+		if (l->offset < end && l->end > offset)
+			return true;
+	return false;
 }
 
 /* ---- what others ask ---- */

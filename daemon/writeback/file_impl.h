@@ -47,6 +47,7 @@ struct wb_file {
 	struct extent_list unstable;	/* UNSTABLE, GHOST, in no COMMIT */
 	struct late_list late;
 	unsigned late_nr;
+	uint64_t late_all_usec;		/* no memory: all of it, until then */
 	uint64_t bytes[EXTENT_STATE_NR];
 	unsigned nr[EXTENT_STATE_NR];
 
@@ -112,6 +113,9 @@ void file_check_unused(struct wb_file *);
 void file_late(struct wb_file *, uint64_t offset, uint64_t end,
 	       uint64_t until_usec);
 void file_late_expire(struct wb_file *, uint64_t now);
+/* Takes all of them out of the books (the pipeline ends). */
+void file_late_drop(struct wb_file *);
+bool file_is_late(const struct wb_file *, uint64_t offset, uint64_t end);
 /* A failure for every handle to see. */
 void file_error(struct wb_file *, int err);
 /* The server asks for patience: the file waits, longer each time. */

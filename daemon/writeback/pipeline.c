@@ -54,6 +54,8 @@ drop_all(struct wb_server *s)
 		file_ref(f);
 		f->when_closed = NULL;
 		sync_drop(f);
+		truncate_drop(f);
+		file_late_drop(f);
 		while (!LIST_EMPTY(&f->handles))
 			handle_free(LIST_FIRST(&f->handles));
 		for (e = extent_at(f, 0); e; e = n) {
@@ -83,6 +85,7 @@ wb_free(struct wb *wb)
 		wb_server_free(s);
 	while ((l = STAILQ_FIRST(&wb->later))) {
 		STAILQ_REMOVE_HEAD(&wb->later, link);
+		sync_drop_done(l->done, l->arg);
 		free(l);
 	}
 	free(wb);
@@ -144,6 +147,8 @@ wait_for_time(struct wb_file *f, uint64_t now)
 
 	if (l)
 		file_wake_at(f, l->until_usec);
+	if (f->late_all_usec)
+		file_wake_at(f, f->late_all_usec);
 	if (f->not_before_usec > now)
 		file_wake_at(f, f->not_before_usec);
 }

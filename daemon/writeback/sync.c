@@ -222,16 +222,22 @@ sync_group_end(struct sync_group *g, struct wb *wb)
 }
 
 void
+sync_drop_done(wb_done_fn *done, void *arg)
+{
+	struct sync_group *g = done == group_done ? arg : NULL;
+
+	if (g && --g->left == 0)
+		free(g);
+}
+
+void
 sync_drop(struct wb_file *f)
 {
 	struct sync_wait *w;
-	struct sync_group *g;
 
 	while ((w = TAILQ_FIRST(&f->waits))) {
 		TAILQ_REMOVE(&f->waits, w, link);
-		g = w->done == group_done ? w->arg : NULL;
-		if (g && --g->left == 0)
-			free(g);
+		sync_drop_done(w->done, w->arg);
 		free(w);
 	}
 }

@@ -43,6 +43,7 @@ void sync_group_add(struct sync_group *, struct wb_file *, uint64_t now);
 void sync_group_end(struct sync_group *, struct wb *);
 /* Nobody is told any more (the pipeline ends). */
 void sync_drop(struct wb_file *);
+void sync_drop_done(wb_done_fn *, void *arg);
 /* What the flusher has to write for them; false: nothing. */
 bool sync_target(const struct wb_file *, uint64_t *target_seq,
 		 bool *only_close);

@@ -14,12 +14,10 @@ cut_held(struct wb_file *f, struct truncation *t)
 	TAILQ_FOREACH_SAFE(e, &f->held, link, next) {
 		if (e->seq > t->seq || extent_end(e) <= t->size)
 			continue;
-		if (e->offset < t->size) {
-			e = extent_split(e, t->size);
-			if (!e)
-				continue;
-		}
-		extent_drop(e);
+		if (e->offset < t->size)
+			extent_trim(e, t->size);
+		else
+			extent_drop(e);
 	}
 }
 
@@ -36,15 +34,34 @@ size_after(struct wb_file *f, struct truncation *t)
 }
 
 static void
+truncation_free(struct truncation *t)
+{
+	TAILQ_REMOVE(&t->file->truncations, t, link);
+	cred_put(t->call.cred);
+	free(t);
+}
+
+void
+truncate_drop(struct wb_file *f)
+{
+	struct truncation *t;
+
+	while ((t = TAILQ_FIRST(&f->truncations))) {
+		truncation_free(t);
+		file_put(f);
+	}
+}
+
+static void
 finish(struct truncation *t, int err, uint64_t now)
 {
 	struct wb_file *f = t->file;
+	wb_done_fn *done = t->done;
+	void *arg = t->arg;
 
-	TAILQ_REMOVE(&f->truncations, t, link);
-	cred_put(t->call.cred);
-	if (t->done)
-		t->done(t->arg, err);
-	free(t);
+	truncation_free(t);
+	if (done)
+		done(arg, err);
 	extent_release_held(f, now);
 	f->server->wb->slots_came_free = true;	/* appends waited for this */
 	file_kick(f);
@@ -58,6 +75,10 @@ setsize_done(struct wb_call *c, uint64_t now)
 	struct wb_file *f = t->file;
 
 	f->server->wb->now = now;
+	/* another copy, or one that was given up, may still cut */
+	if (c->transmissions > 1 || c->err == -ETIMEDOUT)
+		file_late(f, t->size, UINT64_MAX,
+			  now + f->server->wb->limits.late_duplicate_usec);
 	if (c->err == -EAGAIN || c->err == -ECANCELED) {
 		t->out = false;
 		file_jukebox(f, now);
@@ -86,7 +107,7 @@ truncate_check(struct wb_file *f, uint64_t now)
 	    f->not_before_usec > now)
 		return;
 	file_late_expire(f, now);
-	if (!TAILQ_EMPTY(&f->late))
+	if (file_is_late(f, 0, UINT64_MAX))
 		return;
 	if (s->calls->queue(s->calls_arg, &t->call) < 0)
 		file_wake_at(f, now + SHORT_USEC);

@@ -28,5 +28,7 @@ struct truncation {
 
 /* Goes on with the file's first truncation. */
 void truncate_check(struct wb_file *, uint64_t now);
+/* Nobody is told any more (the pipeline ends). */
+void truncate_drop(struct wb_file *);
 
 #endif
