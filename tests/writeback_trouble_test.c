@@ -313,6 +313,243 @@ file_that_a_late_copy_may_hit_is_not_forgotten(void)
 	bench_free(&b);
 }
 
+/* ---- files that are gone ---- */
+
+static struct wb_call *
+only_call(enum wb_call_kind kind)
+{
+	struct wb_call *c = b.call_nr == 1 ? bench_take(&b, 0) : NULL;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(c);
+	CU_ASSERT_EQUAL(c->kind, kind);
+	return c;
+}
+
+static void
+removed_file_leaves_nothing_however_its_last_write_is_answered(void)
+{
+	static const struct { int err; enum wb_stable how; } answer[] = {
+		{ 0, WB_UNSTABLE }, { 0, WB_FILE_SYNC }, { -EAGAIN, 0 },
+		{ -ESTALE, 0 },
+	};
+	struct wb_handle *h;
+	struct wb_file *f;
+	struct wb_call *c;
+	unsigned i;
+
+	for (i = 0; i < 4; i++) {
+		start(&roomy);
+		h = bench_open(&b, 1, 10, O_RDWR);
+		f = file_ref(handle_file(h));
+		CU_ASSERT(bench_write(&b, h, 0, 2 * MiB, 'a'));
+		handle_close(h, b.now, NULL, NULL);
+		bench_turn(&b);
+		c = bench_take(&b, 0);
+		bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
+		file_forget(f);
+		file_put(f);
+		bench_turn(&b);
+		bench_answer(&b, c, answer[i].err, answer[i].how, 1);
+		CU_ASSERT_EQUAL(b.call_nr, 0);
+		CU_ASSERT_EQUAL(wb_left_bytes(b.wb), 0);
+		CU_ASSERT_PTR_NULL(b.server->files);
+		CU_ASSERT_EQUAL(b.gave_up, 0);
+		bench_free(&b);
+	}
+}
+
+static void
+removed_file_with_a_commit_out_leaves_nothing(void)
+{
+	struct wb_handle *h;
+	struct wb_file *f;
+	struct wb_call *c;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	f = file_ref(handle_file(h));
+	CU_ASSERT(bench_write(&b, h, 0, 2 * MiB, 'a'));
+	handle_close(h, b.now, NULL, NULL);
+	bench_turn(&b);
+	bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
+	bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
+	c = only_call(WB_CALL_COMMIT);
+	file_forget(f);
+	file_put(f);
+	bench_turn(&b);
+	bench_answer(&b, c, -ESTALE, 0, 1);
+	CU_ASSERT_PTR_NULL(b.server->files);
+	CU_ASSERT_EQUAL(wb_left_bytes(b.wb), 0);
+	bench_free(&b);
+}
+
+static void
+file_that_is_opened_again_after_its_removal_is_written(void)
+{
+	struct bench_done d = { 0, 1 };
+	struct wb_handle *h;
+	struct wb_file *f;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	f = file_ref(handle_file(h));
+	handle_close(h, b.now, NULL, NULL);
+	bench_turn(&b);
+	file_forget(f);		/* a hard link was made elsewhere */
+	h = bench_open(&b, 1, 10, O_RDWR);
+	file_put(f);
+	CU_ASSERT(bench_write(&b, h, 0, 4096, 'a'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(d.nr, 1);
+	bench_free(&b);
+}
+
+/* ---- one session's trouble is not another's ---- */
+
+static void
+two_sessions_bytes_never_share_a_write(void)
+{
+	struct bench_done d = { 0, 1 };
+	struct wb_handle *h;
+	uint64_t at;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 4096, 'a'));
+	bench_swap(&b);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 4096, 4096, 'b'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL_FATAL(b.call_nr, 2);
+	at = b.call[0]->offset;
+	bench_answer(&b, bench_take(&b, 0), -EFAULT, 0, 1);
+	CU_ASSERT_EQUAL(b.slab->bytes[EXTENT_FAILED], at ? 4096u : 0);
+	CU_ASSERT_EQUAL(b.other.slab->bytes[EXTENT_FAILED], at ? 0 : 4096u);
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(d.nr, 1);
+	CU_ASSERT_EQUAL(d.err, -EFAULT);
+	bench_free(&b);
+}
+
+static void
+failed_data_elsewhere_fails_no_read(void)
+{
+	struct bench_done d = { 0, 1 };
+	struct wb_handle *h, *h2;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	h2 = bench_open(&b, 1, 11, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 4096, 'a'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_turn(&b);
+	bench_answer(&b, bench_take(&b, 0), -ENOSPC, 0, 1);
+	CU_ASSERT(bench_write(&b, h2, 100000, 4096, 'b'));
+	file_flush_range(handle_file(h), 100000, 4096, b.now, bench_done, &d);
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(d.nr, 2);
+	CU_ASSERT_EQUAL(d.err, 0);
+	file_flush_range(handle_file(h), 4000, 200, b.now, bench_done, &d);
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(d.err, -ENOSPC);
+	bench_free(&b);
+}
+
+static void
+failed_data_in_a_chunk_that_is_still_filled_is_tried_too(void)
+{
+	struct bench_done d = { 0, 1 };
+	struct wb_handle *h;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 4096, 'a'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_turn(&b);
+	bench_answer(&b, bench_take(&b, 0), -ENOSPC, 0, 1);
+	slab_retry_failed(b.slab, b.now, bench_done, &d);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(b.call_nr, 1);
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(d.nr, 2);
+	CU_ASSERT_EQUAL(d.err, 0);
+	bench_free(&b);
+}
+
+static void
+list_is_kept_by_our_own_books_not_by_what_it_says(void)
+{
+	struct nfswb_list_entry *l;
+	struct wb_handle *h;
+	unsigned i, rests = 0;
+
+	start(&roomy);
+	b.hostile = true;
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 4096, 'a'));
+	l = &b.view.list[0];
+	CU_ASSERT_EQUAL(atomic_load(&l->length_ringpos), 1ull << 32 | 4096);
+	l->file = 77;
+	atomic_store(&l->length_ringpos, ~0ull);
+	atomic_store(&l->state, 77);
+	CU_ASSERT(bench_write(&b, h, 1000, 10, 'b'));	/* cuts it */
+	CU_ASSERT_EQUAL(atomic_load(&l->length_ringpos), 1ull << 32 | 1000);
+	for (i = 1; i < 4; i++) {
+		l = &b.view.list[i];
+		if (!atomic_load(&l->seq) || l->offset != 1010)
+			continue;
+		rests++;
+		CU_ASSERT_EQUAL(l->file, 0);
+		CU_ASSERT_EQUAL(atomic_load(&l->state), NFSWB_LIST_DIRTY);
+		CU_ASSERT_EQUAL(atomic_load(&l->length_ringpos),
+				1ull << 32 | 3086);
+	}
+	CU_ASSERT_EQUAL(rests, 1);
+	bench_serve(&b, 1);
+	bench_free(&b);
+}
+
+/* ---- import ---- */
+
+static struct wb_handle *import_handle;
+
+static struct wb_handle *
+import_file_of(void *arg, uint32_t file)
+{
+	(void)arg;
+	return file == 0 ? import_handle : NULL;
+}
+
+static void
+imported_data_that_is_struck_at_once_is_not_posted_again(void)
+{
+	static const struct slab_hooks none;
+	static struct bench old;
+	struct bench_done d = { 0, 1 };
+	struct slab *s;
+
+	bench_init(&old, &roomy);
+	CU_ASSERT(bench_write(&old, bench_open(&old, 1, 10, O_RDWR), 0, 100,
+			      'a'));
+	start(&roomy);
+	b.now = old.now + 1000;
+	import_handle = bench_open(&b, 1, 10, O_RDWR);
+	s = slab_new(b.wb, &old.view, &none, NULL);
+	slab_void_grants(s);
+	CU_ASSERT_EQUAL(slab_import_begin(s, import_file_of, NULL,
+					  UINT64_MAX), 0);
+	while (slab_import_next(s))
+		CU_ASSERT_EQUAL(slab_import_one(s, b.now), 0);
+	handle_fsync(import_handle, b.now, bench_done, &d);
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(d.nr, 1);
+	CU_ASSERT_EQUAL(slab_import_ringpos(s, 0, 1), 1);
+	bench_free(&b);
+	bench_free(&old);
+}
+
 UNIT_TESTS(writeback_trouble,
 	UNIT(more_files_than_commits_are_synced),
 	UNIT(calls_that_find_no_memory_are_tried_again),
@@ -323,4 +560,12 @@ UNIT_TESTS(writeback_trouble,
 	UNIT(late_copy_of_a_truncation_cuts_no_newer_data),
 	UNIT(pipeline_that_ends_lets_go_of_what_waits),
 	UNIT(file_that_a_late_copy_may_hit_is_not_forgotten),
+	UNIT(removed_file_leaves_nothing_however_its_last_write_is_answered),
+	UNIT(removed_file_with_a_commit_out_leaves_nothing),
+	UNIT(file_that_is_opened_again_after_its_removal_is_written),
+	UNIT(two_sessions_bytes_never_share_a_write),
+	UNIT(failed_data_elsewhere_fails_no_read),
+	UNIT(failed_data_in_a_chunk_that_is_still_filled_is_tried_too),
+	UNIT(list_is_kept_by_our_own_books_not_by_what_it_says),
+	UNIT(imported_data_that_is_struck_at_once_is_not_posted_again),
 )

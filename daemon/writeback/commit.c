@@ -176,6 +176,8 @@ refused(struct commit *c)
 	struct wb_file *f = c->file;
 	struct extent *e;
 
+	if (f->forgotten)
+		return;		/* and so are its extents */
 	log_warning("%s: COMMIT failed: %s", f->name, strerror(-c->call.err));
 	while ((e = TAILQ_FIRST(&c->extents))) {
 		extent_list_remove(e);

@@ -148,30 +148,40 @@ unstable_list_check(struct wb_file *f)
 	f->on_unstable = unstable;
 }
 
-static void
-list_entry(struct extent *e, enum extent_state to)
+/* Does the list hold it in this state, and as what? */
+static bool
+listed(const struct extent *e, enum extent_state s, enum nfswb_list_state *as)
 {
-	switch (to) {
+	switch (s) {
 	case EXTENT_DIRTY:
 	case EXTENT_HELD:
 	case EXTENT_FAILED:
-		slab_list_state(e, e->was_sent ? NFSWB_LIST_SENT :
-				NFSWB_LIST_DIRTY);
-		break;
+		*as = e->was_sent ? NFSWB_LIST_SENT : NFSWB_LIST_DIRTY;
+		return true;
 	case EXTENT_WRITEBACK:
-		slab_list_state(e, NFSWB_LIST_SENT);
-		break;
+		*as = NFSWB_LIST_SENT;
+		return true;
 	case EXTENT_UNSTABLE:
-		slab_list_state(e, NFSWB_LIST_ANSWERED);
-		break;
+		*as = NFSWB_LIST_ANSWERED;
+		return true;
 	case EXTENT_GHOST:
 	case EXTENT_CLEAN:
 	case EXTENT_FREE:
-		slab_strike(e);
-		break;
 	case EXTENT_STATE_NR:
 		break;
 	}
+	return false;
+}
+
+static void
+list_entry(struct extent *e, enum extent_state to)
+{
+	enum nfswb_list_state as;
+
+	if (listed(e, to, &as))
+		slab_list_state(e, as);
+	else
+		slab_strike(e);
 }
 
 void
@@ -303,9 +313,13 @@ extent_inherit(struct extent *e, uint64_t oldest_seq)
 static void
 set_length(struct extent *e, uint32_t length)
 {
+	enum nfswb_list_state as;
+
 	account(e, e->state, -1);
 	e->length = length;
 	account(e, e->state, 1);
+	if (listed(e, e->state, &as))
+		slab_relength(e);
 }
 
 struct extent *
@@ -314,6 +328,7 @@ extent_split(struct extent *e, uint64_t at)
 	struct extent *rest = slab_extent_get(e->slab, true);
 	enum extent_state s = e->state;
 	struct extent_list *list = e->list;
+	enum nfswb_list_state as;
 	uint32_t keep = (uint32_t)(at - e->offset);
 
 	assert(s != EXTENT_WRITEBACK && at > e->offset && at < extent_end(e));
@@ -331,10 +346,10 @@ extent_split(struct extent *e, uint64_t at)
 	memcpy(rest->verf, e->verf, WB_VERF);
 	rest->err = e->err;
 	rest->was_sent = e->was_sent;
-	if (s != EXTENT_CLEAN && s != EXTENT_GHOST) {
-		slab_publish_rest(rest, e);
-		slab_relength(e, keep, NULL);
-	}
+	rest->file_nr = e->file_nr;
+	rest->ringpos = e->ringpos;
+	if (listed(rest, s, &as))
+		slab_publish(rest, as);		/* before e is shortened */
 	set_length(e, keep);
 	extent_set_state(rest, s);
 	if (list && rest->list != list)
@@ -348,8 +363,6 @@ extent_trim(struct extent *e, uint64_t at)
 	uint32_t keep = (uint32_t)(at - e->offset);
 
 	assert(at > e->offset && at < extent_end(e));
-	if (e->state != EXTENT_CLEAN && e->state != EXTENT_GHOST)
-		slab_relength(e, keep, NULL);
 	set_length(e, keep);
 }
 

@@ -50,6 +50,7 @@ struct extent {
 	uint64_t answered;	/* server's count of replies at its WRITE's */
 	unsigned char verf[WB_VERF];
 	int err;		/* FAILED: why */
+	uint32_t file_nr, ringpos;	/* what its list entry says */
 	RB_ENTRY(extent) by_offset, by_dirty, by_seq;
 	TAILQ_ENTRY(extent) link;
 	struct extent_list *list;	/* the one it is in by link, or NULL */

@@ -99,6 +99,7 @@ struct wb_handle {
 	uint64_t since;			/* errseq */
 	struct extent *last;		/* the last write's, to be continued */
 	uint64_t last_seq;		/* ... as long as it is this one */
+	struct sync_wait *closing;	/* set aside: a close can't fail */
 	LIST_ENTRY(wb_handle) link;
 };
 

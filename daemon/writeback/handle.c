@@ -13,14 +13,19 @@ handle_open(struct wb_file *f, struct cred *cred, int oflags)
 {
 	struct wb_handle *h = calloc(1, sizeof *h);
 
-	if (!h)
+	if (h)
+		h->closing = sync_wait_new();
+	if (!h || !h->closing) {
+		free(h);
 		return NULL;
+	}
 	h->file = file_ref(f);
 	h->cred = cred_ref(cred);
 	h->oflags = oflags;
 	h->since = errseq_sample(&f->errors);
 	LIST_INSERT_HEAD(&f->handles, h, link);
 	f->handle_nr++;
+	f->forgotten = false;	/* it is not gone after all */
 	return h;
 }
 
@@ -32,6 +37,7 @@ handle_free(struct wb_handle *h)
 	LIST_REMOVE(h, link);
 	f->handle_nr--;
 	cred_put(h->cred);
+	free(h->closing);
 	free(h);
 	file_put(f);
 }
@@ -64,14 +70,7 @@ handle_fsync(struct wb_handle *h, uint64_t now, wb_done_fn *done, void *arg)
 void
 handle_close(struct wb_handle *h, uint64_t now, wb_done_fn *done, void *arg)
 {
-	struct wb *wb = h->file->server->wb;
-
-	if (sync_begin(h->file, SYNC_CLOSE, h, now, done, arg) == 0)
-		return;
-	/* Written back all the same, by age or background. */
-	if (done)
-		wb_fail_later(wb, done, arg, -ENOMEM);
-	handle_free(h);
+	(void)sync_begin(h->file, SYNC_CLOSE, h, now, done, arg);
 }
 
 void
@@ -114,14 +113,13 @@ handle_reserve(struct wb_handle *h, uint64_t length)
 
 /*
  * The whole file is flushed: a read beside writes is rare enough, and what it
- * needs is then right whatever overlaps.
+ * needs is then right whatever overlaps.  What failed outside of the range is
+ * no matter of the reader's.
  */
 void
 file_flush_range(struct wb_file *f, uint64_t offset, uint64_t length,
 		 uint64_t now, wb_done_fn *done, void *arg)
 {
-	(void)offset;
-	(void)length;
-	if (sync_begin(f, SYNC_FLUSH, NULL, now, done, arg) < 0)
+	if (sync_flush(f, offset, offset + length, now, done, arg) < 0)
 		wb_fail_later(f->server->wb, done, arg, -ENOMEM);
 }

@@ -20,8 +20,9 @@ static struct slab *sorting;	/* qsort has no argument; one thread */
 static int
 by_seq(const void *a, const void *b)
 {
-	uint64_t x = sorting->extent[*(const uint32_t *)a].seq;
-	uint64_t y = sorting->extent[*(const uint32_t *)b].seq;
+	const struct import_entry *i = a, *j = b;
+	uint64_t x = sorting->extent[i->slot].seq;
+	uint64_t y = sorting->extent[j->slot].seq;
 
 	return x < y ? -1 : x > y;
 }
@@ -47,7 +48,10 @@ take_entry(struct slab *s, uint32_t slot, uint64_t seq)
 	e->place = place;
 	e->length = length;
 	e->was_sent = atomic_load(&l->state) != NFSWB_LIST_DIRTY;
-	s->import[s->import_nr++] = slot;
+	e->file_nr = l->file;
+	e->ringpos = (uint32_t)(lr >> 32);
+	s->import[s->import_nr++] =
+	    (struct import_entry) { .slot = slot, .ringpos = e->ringpos };
 	return 0;
 }
 
@@ -106,16 +110,14 @@ uint64_t
 slab_import_next(struct slab *s)
 {
 	return s->import_at < s->import_nr
-		? s->extent[s->import[s->import_at]].seq : 0;
+		? s->extent[s->import[s->import_at].slot].seq : 0;
 }
 
 int
 slab_import_one(struct slab *s, uint64_t now)
 {
-	struct extent *e = &s->extent[s->import[s->import_at++]];
-	struct wb_handle *h =
-	    s->import_file_of(s->import_arg,
-			      s->view.list[slab_slot(s, e)].file);
+	struct extent *e = &s->extent[s->import[s->import_at++].slot];
+	struct wb_handle *h = s->import_file_of(s->import_arg, e->file_nr);
 	struct wb_file *f;
 	int err;
 
@@ -126,6 +128,8 @@ slab_import_one(struct slab *s, uint64_t now)
 		slab_extent_put(e);
 		return -ENOENT;
 	}
+	if (e->seq > s->wb->seq)	/* a fsync from now on covers it */
+		s->wb->seq = e->seq;
 	f = h->file;
 	e->file = f;
 	e->cred = cred_ref(h->cred);
@@ -146,8 +150,9 @@ slab_import_one(struct slab *s, uint64_t now)
 	return 0;
 }
 
-/* Positions are compared as the list keeps them, by their low 32 bits; the ring
-   is shorter than that. */
+/* By what the list held when it was taken: much of it may be written back and
+   struck by now.  Positions are compared by their low 32 bits, as the list keeps
+   them; the ring is shorter than that. */
 uint64_t
 slab_import_ringpos(struct slab *s, uint64_t tail, uint64_t head)
 {
@@ -156,13 +161,8 @@ slab_import_ringpos(struct slab *s, uint64_t tail, uint64_t head)
 
 	if (span > s->view.layout.ring_nr)
 		return tail;
-	for (i = 0; i < s->view.layout.list_nr; i++) {
-		struct nfswb_list_entry *l = &s->view.list[i];
-
-		if (!atomic_load(&l->seq))
-			continue;
-		ahead = (uint32_t)(atomic_load(&l->length_ringpos) >> 32) -
-			(uint32_t)tail;
+	for (i = 0; i < s->import_nr; i++) {
+		ahead = s->import[i].ringpos - (uint32_t)tail;
 		if (ahead <= span && ahead > best)
 			best = ahead;
 	}

@@ -144,60 +144,31 @@ entry_of(const struct extent *e)
 }
 
 void
-slab_publish(struct extent *e, uint32_t file_nr, uint32_t ringpos)
+slab_list_state(struct extent *e, enum nfswb_list_state state)
+{
+	atomic_store_explicit(&entry_of(e)->state, state,
+			      memory_order_release);
+}
+
+void
+slab_relength(struct extent *e)
+{
+	atomic_store_explicit(&entry_of(e)->length_ringpos,
+			      (uint64_t)e->ringpos << 32 | e->length,
+			      memory_order_release);
+}
+
+void
+slab_publish(struct extent *e, enum nfswb_list_state state)
 {
 	struct nfswb_list_entry *l = entry_of(e);
 
 	l->offset = e->offset;
 	l->place = e->place;
-	l->file = file_nr;
-	atomic_store_explicit(&l->state, NFSWB_LIST_DIRTY,
-			      memory_order_relaxed);
-	atomic_store_explicit(&l->length_ringpos,
-			      (uint64_t)ringpos << 32 | e->length,
-			      memory_order_relaxed);
+	l->file = e->file_nr;
+	slab_list_state(e, state);
+	slab_relength(e);
 	atomic_store_explicit(&l->seq, e->seq, memory_order_release);
-}
-
-void
-slab_publish_rest(struct extent *rest, const struct extent *of)
-{
-	const struct nfswb_list_entry *o = entry_of(of);
-	struct nfswb_list_entry *l = entry_of(rest);
-	uint64_t old = atomic_load_explicit(&o->length_ringpos,
-					    memory_order_relaxed);
-
-	l->offset = rest->offset;
-	l->place = rest->place;
-	l->file = o->file;
-	atomic_store_explicit(&l->state,
-			      atomic_load_explicit(&o->state,
-						   memory_order_relaxed),
-			      memory_order_relaxed);
-	atomic_store_explicit(&l->length_ringpos,
-			      (old & ~0xffffffffull) | rest->length,
-			      memory_order_relaxed);
-	atomic_store_explicit(&l->seq, rest->seq, memory_order_release);
-}
-
-void
-slab_relength(struct extent *e, uint32_t length, const uint32_t *ringpos)
-{
-	struct nfswb_list_entry *l = entry_of(e);
-	uint64_t old = atomic_load_explicit(&l->length_ringpos,
-					    memory_order_relaxed);
-	uint64_t high = ringpos ? (uint64_t)*ringpos << 32
-				: old & ~0xffffffffull;
-
-	atomic_store_explicit(&l->length_ringpos, high | length,
-			      memory_order_release);
-}
-
-void
-slab_list_state(struct extent *e, enum nfswb_list_state state)
-{
-	atomic_store_explicit(&entry_of(e)->state, state,
-			      memory_order_release);
 }
 
 void
@@ -399,8 +370,9 @@ continue_last(struct slab *s, struct wb_handle *h, uint64_t offset,
 	next = extent_next(e);
 	if (next && next->offset < offset + length)
 		return false;
-	slab_relength(e, e->length + length, &ringpos);
 	e->length += length;
+	e->ringpos = ringpos;
+	slab_relength(e);
 	f->bytes[EXTENT_DIRTY] += length;
 	f->server->bytes[EXTENT_DIRTY] += length;
 	s->bytes[EXTENT_DIRTY] += length;
@@ -421,13 +393,15 @@ post_new(struct slab *s, struct wb_handle *h, uint64_t offset, uint64_t place,
 	e->offset = offset;
 	e->place = place;
 	e->length = length;
+	e->file_nr = file_nr;
+	e->ringpos = ringpos;
 	e->dirtied_usec = now;
 	if (extent_may_join(e) < 0) {
 		slot_push(s, e);
 		return -ENOBUFS;
 	}
 	e->seq = e->oldest_seq = wb_next_seq(s->wb);
-	slab_publish(e, file_nr, ringpos);
+	slab_publish(e, NFSWB_LIST_DIRTY);
 	(void)extent_join(e, now);
 	h->last = e;
 	h->last_seq = e->seq;

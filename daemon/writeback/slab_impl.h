@@ -26,6 +26,11 @@ struct chunk {
 };
 TAILQ_HEAD(chunk_list, chunk);
 
+struct import_entry {
+	uint32_t slot;
+	uint32_t ringpos;		/* as it was found */
+};
+
 struct slab {
 	struct wb *wb;
 	struct shm_view view;
@@ -62,7 +67,7 @@ struct slab {
 
 	bool released;
 	bool importing;
-	uint32_t *import;		/* slots, by sequence */
+	struct import_entry *import;	/* by sequence */
 	uint32_t import_nr, import_at;
 	struct wb_handle *(*import_file_of)(void *arg, uint32_t file);
 	void *import_arg;
@@ -87,9 +92,9 @@ bool slab_has_slots(struct slab *, uint32_t nr);
 void slab_extent_put(struct extent *);
 
 /* The list's entry of an extent, in the order of SHARED-MEMORY. */
-void slab_publish(struct extent *, uint32_t file_nr, uint32_t ringpos);
-void slab_publish_rest(struct extent *rest, const struct extent *of);
-void slab_relength(struct extent *, uint32_t length, const uint32_t *ringpos);
+void slab_publish(struct extent *, enum nfswb_list_state);
+/* Its length, after it was set. */
+void slab_relength(struct extent *);
 void slab_list_state(struct extent *, enum nfswb_list_state);
 void slab_strike(struct extent *);
 

@@ -27,15 +27,27 @@ retry_failed(struct wb_file *f)
 		extent_set_state(e, EXTENT_DIRTY);
 }
 
-int
-sync_begin(struct wb_file *f, enum sync_kind kind, struct wb_handle *h,
-	   uint64_t now, wb_done_fn *done, void *arg)
+struct sync_wait *
+sync_wait_new(void)
+{
+	return calloc(1, sizeof(struct sync_wait));
+}
+
+static struct sync_wait *
+begin(struct wb_file *f, enum sync_kind kind, struct wb_handle *h,
+      uint64_t now, wb_done_fn *done, void *arg)
 {
 	struct wb *wb = f->server->wb;
-	struct sync_wait *w = calloc(1, sizeof *w);
+	struct sync_wait *w;
 
+	if (kind == SYNC_CLOSE) {
+		w = h->closing;
+		h->closing = NULL;
+	} else {
+		w = sync_wait_new();
+	}
 	if (!w)
-		return -ENOMEM;
+		return NULL;
 	wb->now = now;
 	w->kind = kind;
 	w->handle = h;
@@ -43,11 +55,32 @@ sync_begin(struct wb_file *f, enum sync_kind kind, struct wb_handle *h,
 	w->failures = f->failures;
 	w->done = done;
 	w->arg = arg;
-	if (kind != SYNC_FLUSH)
-		retry_failed(f);
 	TAILQ_INSERT_TAIL(&f->waits, w, link);
 	writepages_raise(f, WB_FOREGROUND);
 	file_kick(f);
+	return w;
+}
+
+int
+sync_begin(struct wb_file *f, enum sync_kind kind, struct wb_handle *h,
+	   uint64_t now, wb_done_fn *done, void *arg)
+{
+	if (!begin(f, kind, h, now, done, arg))
+		return -ENOMEM;
+	retry_failed(f);
+	return 0;
+}
+
+int
+sync_flush(struct wb_file *f, uint64_t offset, uint64_t end, uint64_t now,
+	   wb_done_fn *done, void *arg)
+{
+	struct sync_wait *w = begin(f, SYNC_FLUSH, NULL, now, done, arg);
+
+	if (!w)
+		return -ENOMEM;
+	w->offset = offset;
+	w->end = end;
 	return 0;
 }
 
@@ -65,6 +98,20 @@ failed_error(struct wb_file *f, uint64_t target)
 	struct extent *e = extent_oldest(&f->failed);
 
 	return e && e->oldest_seq <= target ? e->err : 0;
+}
+
+static int
+failed_within(struct wb_file *f, uint64_t offset, uint64_t end)
+{
+	struct extent *e;
+
+	if (!f->nr[EXTENT_FAILED])
+		return 0;
+	for (e = extent_at(f, offset); e && e->offset < end;
+	     e = extent_next(e))
+		if (e->state == EXTENT_FAILED)
+			return e->err;
+	return 0;
 }
 
 /* The last close: what still fails is lost, and said so. */
@@ -98,7 +145,7 @@ verdict(struct wb_file *f, struct sync_wait *w)
 			err = f->errors.err;
 		break;
 	case SYNC_FLUSH:
-		break;
+		return failed_within(f, w->offset, w->end);
 	}
 	return err ? err : failed_error(f, w->target_seq);
 }
@@ -242,22 +289,30 @@ sync_drop(struct wb_file *f)
 	}
 }
 
+/* Waiting for a file makes all of its FAILED extents DIRTY, so each file is
+   added once. */
+static void
+add_failed(struct sync_group *g, struct chunk_list *chunks, uint64_t now)
+{
+	struct chunk *c;
+	struct extent *e;
+
+	TAILQ_FOREACH(c, chunks, link)
+		LIST_FOREACH(e, &c->extents, chunk_link)
+			if (e->state == EXTENT_FAILED)
+				sync_group_add(g, e->file, now);
+}
+
 void
 slab_retry_failed(struct slab *s, uint64_t now, wb_done_fn *done, void *arg)
 {
 	struct sync_group *g = sync_group_new(done, arg);
-	struct chunk *c;
-	struct extent *e;
 
 	if (!g) {
 		wb_fail_later(s->wb, done, arg, -ENOMEM);
 		return;
 	}
-	/* Waiting for a file makes all of its FAILED extents DIRTY, so each
-	   file is added once. */
-	TAILQ_FOREACH(c, &s->closed, link)
-		LIST_FOREACH(e, &c->extents, chunk_link)
-			if (e->state == EXTENT_FAILED)
-				sync_group_add(g, e->file, now);
+	add_failed(g, &s->closed, now);
+	add_failed(g, &s->open, now);
 	sync_group_end(g, s->wb);
 }

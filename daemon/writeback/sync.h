@@ -25,14 +25,18 @@ struct sync_wait {
 	struct wb_handle *handle;	/* FSYNC, CLOSE */
 	uint64_t target_seq;
 	uint64_t failures;		/* the file's count when it began */
+	uint64_t offset, end;		/* FLUSH: whose failures count */
 	wb_done_fn *done;
 	void *arg;
 	TAILQ_ENTRY(sync_wait) link;
 };
 
-/* Begins; -ENOMEM. */
+struct sync_wait *sync_wait_new(void);	/* a handle's; free() */
+/* Begins; -ENOMEM (never a CLOSE). */
 int sync_begin(struct wb_file *, enum sync_kind, struct wb_handle *,
 	       uint64_t now, wb_done_fn *, void *arg);
+int sync_flush(struct wb_file *, uint64_t offset, uint64_t end, uint64_t now,
+	       wb_done_fn *, void *arg);
 /* Ends those that are done; puts the file on the server's list of files to
    flush, asks for a COMMIT. */
 void sync_check(struct wb_file *, uint64_t now);

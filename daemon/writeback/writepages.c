@@ -55,7 +55,7 @@ dirty_before(struct extent *e)
 	struct extent *b = extent_before(e);
 
 	return b && b->state == EXTENT_DIRTY && b->cred == e->cred &&
-	       extent_end(b) == e->offset ? b : NULL;
+	       b->slab == e->slab && extent_end(b) == e->offset ? b : NULL;
 }
 
 /* Back to where its run starts, within the wsize block it starts in. */
@@ -136,10 +136,11 @@ static bool
 op_fill(struct write_op *op, struct extent *e)
 {
 	uint64_t end = write_end(e), at = e->offset;
+	struct slab *slab = e->slab;
 	struct extent *next;
 
 	for (; e && e->state == EXTENT_DIRTY && e->offset == at &&
-	     e->cred == op->call.cred && op->call.iov_nr < WRITE_IOV_MAX &&
+	     e->cred == op->call.cred && e->slab == slab && op->call.iov_nr < WRITE_IOV_MAX &&
 	     at < end; e = next) {
 		if (extent_end(e) > end && !extent_split(e, end) &&
 		    extent_end(e) - op->call.offset > e->file->params.wsize)
@@ -307,13 +308,19 @@ refused(struct write_op *op)
 		extent_list_remove(e);
 		e->was_sent = false;
 		e->err = op->call.err;
-		extent_set_state(e, f->forgotten ? EXTENT_DIRTY
-						 : EXTENT_FAILED);
-		if (f->forgotten)
-			extent_drop(e);
+		extent_set_state(e, EXTENT_FAILED);
 	}
-	if (!f->forgotten)
-		file_error(f, op->call.err);
+	file_error(f, op->call.err);
+}
+
+/* The file is gone, and nobody will ask for its bytes. */
+static void
+forgotten(struct write_op *op)
+{
+	struct extent *e;
+
+	while ((e = TAILQ_FIRST(&op->extents)))
+		extent_drop(e);
 }
 
 static void
@@ -393,7 +400,9 @@ write_done(struct wb_call *c, uint64_t now)
 			  now + s->wb->limits.late_duplicate_usec);
 	if (c->err == 0)
 		c->err = check_answer(op);
-	if (c->err == 0) {
+	if (f->forgotten) {
+		forgotten(op);
+	} else if (c->err == 0) {
 		f->jukebox_nr = 0;
 		if (c->have_size) {
 			f->reply_size = c->size_after;

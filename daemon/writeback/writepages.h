@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * writepages.h - adjacent extents of one credential become WRITEs
+ * writepages.h - adjacent extents of one credential and one session become
+ * WRITEs, so that what a session's memory does to one harms no other
  *
  * A pass takes DIRTY extents of one file and queues whole WRITEs; it never waits
  * in the middle of one.  The answer is handled here too: written, short, to be
