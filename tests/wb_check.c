@@ -161,9 +161,10 @@ check_file(struct wb_file *f, struct sums *all)
 	CHECK(check_seqs(&f->uncommitted, IS(EXTENT_UNSTABLE) |
 			 IS(EXTENT_GHOST), &s) ==
 	      s.nr[EXTENT_UNSTABLE] + s.nr[EXTENT_GHOST]);
-	CHECK(check_seqs(&f->unwritten, IS(EXTENT_DIRTY) | IS(EXTENT_HELD) |
-			 IS(EXTENT_WRITEBACK), &s) ==
-	      s.nr[EXTENT_DIRTY] + s.nr[EXTENT_HELD] + s.nr[EXTENT_WRITEBACK]);
+	CHECK(check_seqs(&f->to_write, IS(EXTENT_DIRTY), &s) ==
+	      s.nr[EXTENT_DIRTY]);
+	CHECK(check_seqs(&f->under_way, IS(EXTENT_HELD) | IS(EXTENT_WRITEBACK),
+			 &s) == s.nr[EXTENT_HELD] + s.nr[EXTENT_WRITEBACK]);
 	CHECK(check_seqs(&f->failed, IS(EXTENT_FAILED), &s) ==
 	      s.nr[EXTENT_FAILED]);
 	check_unstable(f, &s);

@@ -550,6 +550,143 @@ imported_data_that_is_struck_at_once_is_not_posted_again(void)
 	bench_free(&old);
 }
 
+/* ---- servers that are odd ---- */
+
+static void
+verifiers_that_never_agree_and_no_file_sync_end_in_an_error(void)
+{
+	struct bench_done d = { 0, 1 };
+	struct wb_handle *h;
+	struct wb_call *c;
+	unsigned i;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 2 * MiB, 'a'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_turn(&b);
+	for (i = 0; i < 100 && (c = bench_take(&b, 0)); i++)
+		bench_answer(&b, c, 0, WB_UNSTABLE,
+			     c->kind == WB_CALL_WRITE ? 1 : 2);
+	CU_ASSERT_EQUAL(d.nr, 1);
+	CU_ASSERT_EQUAL(d.err, -EIO);
+	CU_ASSERT(i < 40);
+	bench_serve(&b, 1);
+	handle_fsync(h, b.now, bench_done, &d);	/* it has been mended */
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(d.err, 0);
+	bench_free(&b);
+}
+
+static void
+server_that_refuses_its_own_size_is_asked_for_half(void)
+{
+	struct bench_done d = { 0, 1 };
+	struct wb_handle *h;
+	struct wb_call *c;
+	unsigned i;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 3 * MiB, 'a'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_turn(&b);
+	for (i = 0; i < 100 && (c = bench_take(&b, 0)); i++)
+		bench_answer(&b, c, c->count > 300000 ? -EINVAL : 0,
+			     WB_UNSTABLE, 1);
+	CU_ASSERT_EQUAL(d.nr, 1);
+	CU_ASSERT_EQUAL(d.err, 0);
+	/* remembered, for other files too */
+	h = bench_open(&b, 2, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 1 * MiB, 'a'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(b.call_nr, 4);
+	bench_serve(&b, 1);
+	/* what is refused at any size is an error */
+	CU_ASSERT(bench_write(&b, h, 0, 100, 'a'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_turn(&b);
+	bench_answer(&b, bench_take(&b, 0), -EINVAL, 0, 1);
+	CU_ASSERT_EQUAL(d.nr, 3);
+	CU_ASSERT_EQUAL(d.err, -EINVAL);
+	bench_free(&b);
+}
+
+/* ---- age ---- */
+
+static void
+old_data_that_met_jukebox_is_tried_again_soon(void)
+{
+	struct wb_handle *h;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 4096, 'a'));
+	bench_turn(&b);
+	bench_advance(&b, 30000001);
+	CU_ASSERT_EQUAL_FATAL(b.call_nr, 1);
+	bench_answer(&b, bench_take(&b, 0), -EAGAIN, 0, 1);
+	bench_turn(&b);
+	bench_advance(&b, 200000);
+	CU_ASSERT_EQUAL(b.call_nr, 1);
+	bench_serve(&b, 1);
+	bench_free(&b);
+}
+
+static void
+old_data_that_was_lost_is_old_still(void)
+{
+	struct wb_handle *h;
+
+	start(&(struct bench_options) { .wsize = 4096 });
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 8192, 'a'));
+	bench_turn(&b);
+	bench_advance(&b, 30000001);
+	CU_ASSERT_EQUAL_FATAL(b.call_nr, 2);
+	bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
+	bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
+	bench_answer(&b, only_call(WB_CALL_COMMIT), 0, 0, 2);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_WRITE), 2);
+	bench_serve(&b, 2);
+	CU_ASSERT_EQUAL(wb_left_bytes(b.wb), 0);
+	bench_free(&b);
+}
+
+/* ---- attributes ---- */
+
+static void
+attributes_older_than_our_last_reply_shorten_no_file(void)
+{
+	struct bench_done d = { 0, 1 };
+	struct wb_handle *h;
+	struct wb_file *f;
+	struct wb_call *c;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	f = handle_file(h);
+	CU_ASSERT(bench_write(&b, h, 0, 4096, 'a'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_turn(&b);
+	c = only_call(WB_CALL_WRITE);
+	c->err = 0;
+	c->written = c->count;
+	c->committed = WB_FILE_SYNC;
+	c->transmissions = 1;
+	c->have_size = 1;
+	c->size_after = 4096;
+	c->ctime_nsec = 5000;
+	c->done(c, b.now);
+	bench_turn(&b);
+	file_server_attr(f, 0, 4000, true);	/* overtaken on its way */
+	CU_ASSERT_EQUAL(file_size(f), 4096);
+	file_server_attr(f, 100, 6000, true);	/* another client's truncate */
+	CU_ASSERT_EQUAL(file_size(f), 100);
+	bench_free(&b);
+}
+
 UNIT_TESTS(writeback_trouble,
 	UNIT(more_files_than_commits_are_synced),
 	UNIT(calls_that_find_no_memory_are_tried_again),
@@ -568,4 +705,9 @@ UNIT_TESTS(writeback_trouble,
 	UNIT(failed_data_in_a_chunk_that_is_still_filled_is_tried_too),
 	UNIT(list_is_kept_by_our_own_books_not_by_what_it_says),
 	UNIT(imported_data_that_is_struck_at_once_is_not_posted_again),
+	UNIT(verifiers_that_never_agree_and_no_file_sync_end_in_an_error),
+	UNIT(server_that_refuses_its_own_size_is_asked_for_half),
+	UNIT(old_data_that_met_jukebox_is_tried_again_soon),
+	UNIT(old_data_that_was_lost_is_old_still),
+	UNIT(attributes_older_than_our_last_reply_shorten_no_file),
 )

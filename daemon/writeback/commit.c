@@ -9,7 +9,8 @@
  * The verifier of the COMMIT must equal that of each WRITE it speaks for, else
  * the server has restarted in between and may have lost it: the data is still
  * here and is sent again.  A server whose verifiers never agree gets FILE_SYNC
- * for that file after three rounds, after three such files for all.
+ * for that file after three rounds, after three such files for all.  If it
+ * grants only UNSTABLE even then, and forgets that too, it is an I/O error.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -70,15 +71,26 @@ replay(struct extent *e)
 		ghost_lost(e);
 		return;
 	}
+	if (e->not_stable && e->file->mismatch_nr >= ROUNDS_MAX) {
+		e->err = -EIO;
+		extent_set_state(e, EXTENT_FAILED);
+		return;
+	}
 	e->file->server->stats.replayed_bytes += e->length;
 	extent_set_state(e, EXTENT_DIRTY);
 }
 
+/* failed_nr: the file's FAILED extents before. */
 static void
-round_lost(struct wb_file *f)
+round_lost(struct wb_file *f, unsigned failed_nr)
 {
 	struct wb_server *s = f->server;
 
+	if (f->nr[EXTENT_FAILED] > failed_nr) {
+		log_warning("%s: server %s keeps nothing, not even FILE_SYNC",
+			    f->name, s->name);
+		file_error(f, -EIO);
+	}
 	if (++f->mismatch_nr < ROUNDS_MAX || f->force_stable)
 		return;
 	f->force_stable = true;
@@ -117,11 +129,13 @@ server_verifier(struct wb_file *from, const unsigned char verf[WB_VERF])
 void
 commit_verifier_seen(struct wb_file *f, const unsigned char verf[WB_VERF])
 {
+	unsigned failed_nr = f->nr[EXTENT_FAILED];
 	struct extent *e, *next;
 	bool lost = false;
 
 	server_verifier(f, verf);
-	/* The newest is last: when that one agrees, all after a change do. */
+	/* At each change those under the old one leave the list, so the first
+	   speaks for all.  (What a COMMIT in vain put back waits for the next.) */
 	e = TAILQ_FIRST(&f->unstable);
 	if (!e || !memcmp(e->verf, verf, WB_VERF))
 		return;
@@ -131,7 +145,7 @@ commit_verifier_seen(struct wb_file *f, const unsigned char verf[WB_VERF])
 			lost = true;
 		}
 	if (lost)
-		round_lost(f);
+		round_lost(f, failed_nr);
 }
 
 /* ---- the answer ---- */
@@ -149,6 +163,7 @@ static void
 committed(struct commit *c)
 {
 	struct wb_file *f = c->file;
+	unsigned failed_nr = f->nr[EXTENT_FAILED];
 	struct extent *e;
 	bool lost = false;
 
@@ -165,7 +180,7 @@ committed(struct commit *c)
 		}
 	}
 	if (lost)
-		round_lost(f);
+		round_lost(f, failed_nr);
 	else
 		f->mismatch_nr = 0;
 }
@@ -256,7 +271,7 @@ due(struct wb_file *f, bool waited)
 
 	if (waited || f->commit_soon)
 		return true;
-	if (!extent_oldest(&f->unwritten))
+	if (file_all_written(f))
 		return true;
 	if (unstable >= (second > UNSTABLE_MIN ? second : UNSTABLE_MIN))
 		return true;

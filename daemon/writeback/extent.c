@@ -29,18 +29,20 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "daemon/writeback/flusher.h"
 #include "daemon/writeback/pipeline_impl.h"
 
-enum seq_tree { TREE_NONE, TREE_UNWRITTEN, TREE_UNCOMMITTED, TREE_FAILED };
+enum seq_tree { TREE_NONE, TREE_TO_WRITE, TREE_UNDER_WAY, TREE_UNCOMMITTED,
+		TREE_FAILED };
 
 static const struct {
 	bool by_offset, by_dirty, data, live;
 	enum seq_tree seq;
 } state_is[EXTENT_STATE_NR] = {
 	[EXTENT_FREE] = { false, false, false, false, TREE_NONE },
-	[EXTENT_DIRTY] = { true, true, true, true, TREE_UNWRITTEN },
-	[EXTENT_HELD] = { false, false, true, true, TREE_UNWRITTEN },
-	[EXTENT_WRITEBACK] = { true, false, true, true, TREE_UNWRITTEN },
+	[EXTENT_DIRTY] = { true, true, true, true, TREE_TO_WRITE },
+	[EXTENT_HELD] = { false, false, true, true, TREE_UNDER_WAY },
+	[EXTENT_WRITEBACK] = { true, false, true, true, TREE_UNDER_WAY },
 	[EXTENT_UNSTABLE] = { true, false, true, true, TREE_UNCOMMITTED },
 	[EXTENT_GHOST] = { false, false, false, false, TREE_UNCOMMITTED },
 	[EXTENT_CLEAN] = { true, false, true, false, TREE_NONE },
@@ -72,8 +74,10 @@ static struct extent_seq_tree *
 seq_tree(struct wb_file *f, enum seq_tree t)
 {
 	switch (t) {
-	case TREE_UNWRITTEN:
-		return &f->unwritten;
+	case TREE_TO_WRITE:
+		return &f->to_write;
+	case TREE_UNDER_WAY:
+		return &f->under_way;
 	case TREE_UNCOMMITTED:
 		return &f->uncommitted;
 	case TREE_FAILED:
@@ -119,13 +123,12 @@ account(struct extent *e, enum extent_state s, int sign)
 /* The file enters the flusher's list with its first DIRTY extent and leaves
    with its last. */
 static void
-dirty_list_check(struct wb_file *f, uint64_t dirtied_usec)
+dirty_list_check(struct wb_file *f)
 {
 	struct wb_server *s = f->server;
 	bool dirty = f->nr[EXTENT_DIRTY] > 0;
 
 	if (dirty && !f->on_dirty) {
-		f->dirtied_usec = dirtied_usec;
 		TAILQ_INSERT_TAIL(&s->dirty_files, f, dirty_link);
 		f->on_dirty = true;
 	} else if (!dirty && f->on_dirty) {
@@ -234,7 +237,9 @@ extent_set_state(struct extent *e, enum extent_state to)
 		extent_list_append(&f->unstable, e);
 	else if (to != EXTENT_GHOST && to != EXTENT_WRITEBACK)
 		extent_list_remove(e);
-	dirty_list_check(f, e->dirtied_usec);
+	if (to == EXTENT_DIRTY)
+		flusher_age(f->server, e->dirtied_usec);
+	dirty_list_check(f);
 	unstable_list_check(f);
 	slab_chunk_check(e->slab, c);
 }
@@ -342,9 +347,9 @@ extent_split(struct extent *e, uint64_t at)
 	rest->seq = e->seq;
 	rest->oldest_seq = e->oldest_seq;
 	rest->dirtied_usec = e->dirtied_usec;
-	rest->answered = e->answered;
 	memcpy(rest->verf, e->verf, WB_VERF);
 	rest->err = e->err;
+	rest->not_stable = e->not_stable;
 	rest->was_sent = e->was_sent;
 	rest->file_nr = e->file_nr;
 	rest->ringpos = e->ringpos;

@@ -47,8 +47,8 @@ struct extent {
 	uint64_t seq;		/* when accepted; the first of those merged */
 	uint64_t oldest_seq;	/* the oldest accepted byte it answers for */
 	uint64_t dirtied_usec;
-	uint64_t answered;	/* server's count of replies at its WRITE's */
 	unsigned char verf[WB_VERF];
+	bool not_stable;	/* the server was asked for FILE_SYNC, in vain */
 	int err;		/* FAILED: why */
 	uint32_t file_nr, ringpos;	/* what its list entry says */
 	RB_ENTRY(extent) by_offset, by_dirty, by_seq;

@@ -33,7 +33,8 @@ file_new(struct wb_server *s, const struct fh *fh,
 	f->params = *params;
 	RB_INIT(&f->extents);
 	RB_INIT(&f->dirty);
-	RB_INIT(&f->unwritten);
+	RB_INIT(&f->to_write);
+	RB_INIT(&f->under_way);
 	RB_INIT(&f->uncommitted);
 	RB_INIT(&f->failed);
 	TAILQ_INIT(&f->held);
@@ -87,7 +88,7 @@ static bool
 in_use(const struct wb_file *f)
 {
 	return f->refs || f->handle_nr || f->when_closed ||
-	       !RB_EMPTY(&f->extents) || !RB_EMPTY(&f->unwritten) ||
+	       !RB_EMPTY(&f->extents) || !file_all_written(f) ||
 	       !RB_EMPTY(&f->uncommitted) || !LIST_EMPTY(&f->ops) ||
 	       f->commit || !TAILQ_EMPTY(&f->waits) ||
 	       !TAILQ_EMPTY(&f->truncations) ||
@@ -164,6 +165,18 @@ file_jukebox(struct wb_file *f, uint64_t now)
 	f->jukebox_nr++;
 	f->not_before_usec = now + delay;
 	file_wake_at(f, f->not_before_usec);
+}
+
+uint32_t
+file_wsize(const struct wb_file *f)
+{
+	uint32_t n = f->params.wsize;
+
+	if (f->server->wsize_max && n > f->server->wsize_max)
+		n = f->server->wsize_max;
+	if (f->wsize_try && n > f->wsize_try)
+		n = f->wsize_try;
+	return n;
 }
 
 void
@@ -319,7 +332,7 @@ file_when_closed(struct wb_file *f,
 static bool
 has_local_data(const struct wb_file *f)
 {
-	return !RB_EMPTY(&f->unwritten) || !RB_EMPTY(&f->uncommitted) ||
+	return !file_all_written(f) || !RB_EMPTY(&f->uncommitted) ||
 	       !RB_EMPTY(&f->failed) || !TAILQ_EMPTY(&f->truncations);
 }
 
@@ -339,6 +352,10 @@ void
 file_server_attr(struct wb_file *f, uint64_t size, uint64_t ctime_nsec,
 		 bool at_open)
 {
+	if (at_open && ctime_nsec < f->reply_ctime && size < f->size) {
+		drop_clean(f);		/* from before our last reply: it was */
+		return;			/* overtaken, and its size is history */
+	}
 	if (has_local_data(f)) {
 		if (size > f->size && at_open)
 			f->size = size;

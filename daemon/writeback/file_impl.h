@@ -40,7 +40,8 @@ struct wb_file {
 	/* extents */
 	struct extent_offset_tree extents;	/* all but HELD and GHOST */
 	struct extent_dirty_tree dirty;
-	struct extent_seq_tree unwritten;	/* DIRTY, HELD, WRITEBACK */
+	struct extent_seq_tree to_write;	/* DIRTY */
+	struct extent_seq_tree under_way;	/* HELD, WRITEBACK */
 	struct extent_seq_tree uncommitted;	/* UNSTABLE, GHOST */
 	struct extent_seq_tree failed;
 	struct extent_list held;
@@ -56,7 +57,6 @@ struct wb_file {
 	struct write_op_list ops;	/* WRITEs queued or on the wire */
 	struct commit *commit;		/* the COMMIT that is out */
 	bool commit_soon;		/* the server's verifier changed */
-	uint64_t dirtied_usec;		/* since when it has dirty data */
 	TAILQ_ENTRY(wb_file) dirty_link;	/* server->dirty_files */
 	bool on_dirty;
 	TAILQ_ENTRY(wb_file) unstable_link;	/* server->unstable_files */
@@ -77,6 +77,7 @@ struct wb_file {
 	unsigned odd_nr;		/* WRITEs in a row that wrote nothing */
 	unsigned mismatch_nr;		/* COMMITs in a row with a new verifier */
 	bool force_stable;
+	uint32_t wsize_try;		/* the server refused more; 0: no */
 
 	/* size */
 	uint64_t size;			/* as its users see it */
@@ -122,6 +123,16 @@ void file_error(struct wb_file *, int err);
 /* The server asks for patience: the file waits, longer each time. */
 void file_jukebox(struct wb_file *, uint64_t now);
 void handle_free(struct wb_handle *);
+
+/* The most that one WRITE of it may hold. */
+uint32_t file_wsize(const struct wb_file *);
+
+/* Is nothing left to write?  Then what is accepted is at the server. */
+static inline bool
+file_all_written(const struct wb_file *f)
+{
+	return RB_EMPTY(&f->to_write) && RB_EMPTY(&f->under_way);
+}
 
 static inline uint64_t
 file_dirty_bytes(const struct wb_file *f)

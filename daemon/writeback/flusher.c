@@ -98,26 +98,34 @@ run_sync(struct wb_server *s, uint64_t now)
 
 /* ---- async ---- */
 
-/* Since when the file's oldest DIRTY byte waits. */
-static uint64_t
-oldest_dirty_usec(struct wb_file *f)
+void
+flusher_age(struct wb_server *s, uint64_t dirtied_usec)
 {
-	struct extent *e;
+	uint64_t due = dirtied_usec + s->wb->limits.dirty_expire_usec;
 
-	for (e = extent_oldest(&f->unwritten); e; e = extent_older_next(e))
-		if (e->state == EXTENT_DIRTY)
-			return e->dirtied_usec;
-	return UINT64_MAX;
+	if (due < s->next_age_usec)
+		s->next_age_usec = due;
 }
 
-/* Looks for files that are too old, when the first of them can be. */
+/* When the file's oldest DIRTY byte has to go; never while a truncation waits,
+   whose end has us look again. */
+static uint64_t
+age_due(struct wb_file *f, uint64_t now)
+{
+	uint64_t due = extent_oldest(&f->to_write)->dirtied_usec +
+		       f->server->wb->limits.dirty_expire_usec;
+
+	if (due > now || may_write(f, now))
+		return due;
+	return f->not_before_usec > now ? f->not_before_usec : UINT64_MAX;
+}
+
+/* The first file that is too old; looks when one can be. */
 static struct wb_file *
 aged_file(struct wb_server *s, uint64_t now)
 {
-	uint64_t expire = s->wb->limits.dirty_expire_usec;
-	uint64_t next = UINT64_MAX, since;
-	struct wb_file *f, *oldest = NULL;
-	uint64_t oldest_usec = UINT64_MAX;
+	uint64_t next = now + s->wb->limits.dirty_expire_usec, due;
+	struct wb_file *f;
 
 	if (TAILQ_EMPTY(&s->dirty_files))
 		return NULL;
@@ -126,22 +134,14 @@ aged_file(struct wb_server *s, uint64_t now)
 		return NULL;
 	}
 	TAILQ_FOREACH(f, &s->dirty_files, dirty_link) {
-		since = oldest_dirty_usec(f);
-		if (since == UINT64_MAX)
-			continue;
-		if (now - since >= expire) {
-			if (since < oldest_usec && may_write(f, now)) {
-				oldest = f;
-				oldest_usec = since;
-			}
-		} else if (since + expire < next) {
-			next = since + expire;
-		}
+		due = age_due(f, now);
+		if (due <= now)
+			return f;
+		if (due < next)
+			next = due;
 	}
-	if (oldest)
-		return oldest;
-	s->next_age_usec = next < now + expire ? next : now + expire;
-	wb_due(s->wb, s->next_age_usec);
+	s->next_age_usec = next;
+	wb_due(s->wb, next);
 	return NULL;
 }
 

@@ -11,5 +11,7 @@ struct wb_server;
 
 /* Runs the passes that may run now: sync first, then one async at a time. */
 void flusher_run(struct wb_server *, uint64_t now);
+/* Data as old as this is DIRTY now. */
+void flusher_age(struct wb_server *, uint64_t dirtied_usec);
 
 #endif

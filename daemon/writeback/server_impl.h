@@ -39,7 +39,7 @@ struct wb_server {
 	bool have_verf;
 	unsigned odd_files;		/* whose verifiers never agreed */
 	bool force_stable;
-	uint64_t replies;		/* WRITE replies, counted */
+	uint32_t wsize_max;		/* it refused more; 0: no */
 	uint64_t write_bytes, commit_bytes;	/* for the means */
 	struct server_stats stats;
 };

@@ -42,7 +42,6 @@ struct slab {
 	struct chunk_list free, open, closed, clean;
 	uint64_t granted_bytes;		/* granted and not posted */
 	unsigned ahead_nr;		/* chunks to keep granted ahead */
-	bool used_up;			/* the library came to the end of them */
 
 	struct extent *extent;		/* one a list slot */
 	struct extent_list free_extents;

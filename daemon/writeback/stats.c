@@ -42,7 +42,7 @@ oldest_dirty(struct wb_server *s, uint64_t now)
 	struct extent *e;
 
 	TAILQ_FOREACH(f, &s->dirty_files, dirty_link) {
-		e = extent_oldest(&f->unwritten);
+		e = extent_oldest(&f->to_write);
 		if (e && e->dirtied_usec < oldest)
 			oldest = e->dirtied_usec;
 	}

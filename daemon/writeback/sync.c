@@ -185,7 +185,8 @@ sync_check(struct wb_file *f, uint64_t now)
 	bool flush = false, commit = false;
 
 	TAILQ_FOREACH_SAFE(w, &f->waits, link, next) {
-		if (has_older(&f->unwritten, w->target_seq))
+		if (has_older(&f->to_write, w->target_seq) ||
+		    has_older(&f->under_way, w->target_seq))
 			flush = true;
 		else if (w->kind == SYNC_FLUSH)
 			finish(f, w);

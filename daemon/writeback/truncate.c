@@ -64,6 +64,7 @@ finish(struct truncation *t, int err, uint64_t now)
 		done(arg, err);
 	extent_release_held(f, now);
 	f->server->wb->slots_came_free = true;	/* appends waited for this */
+	f->server->next_age_usec = 0;		/* and so did old data */
 	file_kick(f);
 	file_put(f);
 }

@@ -18,6 +18,7 @@
 #include "daemon/writeback/writepages.h"
 
 #define OPS_NR 256		/* WRITEs queued and in flight, per server */
+#define WSIZE_MIN 4096		/* no server refuses this for its size */
 #define ODD_MAX 8		/* WRITEs in a row of which nothing was written */
 
 int
@@ -62,7 +63,7 @@ dirty_before(struct extent *e)
 static struct extent *
 run_start(struct extent *e)
 {
-	uint64_t block = block_of(e->offset, e->file->params.wsize);
+	uint64_t block = block_of(e->offset, file_wsize(e->file));
 	struct extent *b;
 
 	while ((b = dirty_before(e)) && b->offset >= block)
@@ -73,13 +74,9 @@ run_start(struct extent *e)
 static struct extent *
 oldest_dirty(struct wb_file *f, uint64_t target_seq)
 {
-	struct extent *e;
+	struct extent *e = extent_oldest(&f->to_write);
 
-	for (e = extent_oldest(&f->unwritten);
-	     e && e->oldest_seq <= target_seq; e = extent_older_next(e))
-		if (e->state == EXTENT_DIRTY)
-			return run_start(e);
-	return NULL;
+	return e && e->oldest_seq <= target_seq ? run_start(e) : NULL;
 }
 
 /* Where the next WRITE starts: async passes go round the file by offset, sync
@@ -96,7 +93,7 @@ next_start(struct wb_file *f, const struct pass *p, uint64_t from)
 static uint64_t
 write_end(const struct extent *e)
 {
-	uint32_t wsize = e->file->params.wsize;
+	uint32_t wsize = file_wsize(e->file);
 
 	return block_of(e->offset, wsize) + wsize;
 }
@@ -143,7 +140,7 @@ op_fill(struct write_op *op, struct extent *e)
 	     e->cred == op->call.cred && e->slab == slab && op->call.iov_nr < WRITE_IOV_MAX &&
 	     at < end; e = next) {
 		if (extent_end(e) > end && !extent_split(e, end) &&
-		    extent_end(e) - op->call.offset > e->file->params.wsize)
+		    extent_end(e) - op->call.offset > file_wsize(e->file))
 			break;
 		next = extent_next(e);
 		at = extent_end(e);
@@ -178,7 +175,6 @@ op_new(struct wb_file *f, struct extent *e, const struct pass *p)
 	LIST_REMOVE(op, link);
 	s->ops_out++;
 	op->file = f;
-	op->wsize = f->params.wsize;
 	op->call = (struct wb_call) {
 		.kind = WB_CALL_WRITE,
 		.class = p->class,
@@ -326,16 +322,14 @@ forgotten(struct write_op *op)
 static void
 written(struct extent *e, const struct wb_call *c)
 {
-	struct wb_file *f = e->file;
-
 	extent_list_remove(e);
 	e->was_sent = false;
+	e->not_stable = c->stable == WB_FILE_SYNC;
 	if (c->committed != WB_UNSTABLE) {
 		extent_set_state(e, EXTENT_CLEAN);
 		return;
 	}
 	memcpy(e->verf, c->verf, WB_VERF);
-	e->answered = f->server->replies;
 	extent_set_state(e, EXTENT_UNSTABLE);
 }
 
@@ -359,6 +353,40 @@ answered(struct write_op *op)
 			written(e, c);
 		}
 	}
+}
+
+/*
+ * A server may refuse what it said it takes.  The file's WRITEs are halved then;
+ * one that is taken proves that the size was to blame.  true: send it again.
+ */
+static bool
+too_large(struct write_op *op)
+{
+	struct wb_file *f = op->file;
+	uint32_t size = file_wsize(f);
+
+	while (size >= op->call.count)
+		size /= 2;
+	if (op->call.err != -EINVAL || size < WSIZE_MIN) {
+		f->wsize_try = 0;	/* it is not the size */
+		return false;
+	}
+	f->wsize_try = size;
+	return true;
+}
+
+static void
+size_taken(struct write_op *op)
+{
+	struct wb_file *f = op->file;
+	struct wb_server *s = f->server;
+
+	if (!f->wsize_try || op->call.count <= f->wsize_try / 2)
+		return;
+	s->wsize_max = f->wsize_try;
+	f->wsize_try = 0;
+	log_warning("server %s refuses WRITEs above %u bytes, though it offered "
+		    "them", s->name, s->wsize_max);
 }
 
 /* 0: the answer makes sense; else what to make of it, -EAGAIN or -EIO. */
@@ -393,7 +421,6 @@ write_done(struct wb_call *c, uint64_t now)
 	struct wb_server *s = f->server;
 
 	s->wb->now = now;
-	s->replies++;
 	/* another copy, or one that was given up, may still land */
 	if (c->transmissions > 1 || c->err == -ETIMEDOUT)
 		file_late(f, c->offset, c->offset + c->count,
@@ -404,6 +431,7 @@ write_done(struct wb_call *c, uint64_t now)
 		forgotten(op);
 	} else if (c->err == 0) {
 		f->jukebox_nr = 0;
+		size_taken(op);
 		if (c->have_size) {
 			f->reply_size = c->size_after;
 			f->reply_ctime = c->ctime_nsec;
@@ -416,6 +444,8 @@ write_done(struct wb_call *c, uint64_t now)
 	} else if (c->err == -EAGAIN || c->err == -ECANCELED) {
 		op_back_to_dirty(op);
 		file_jukebox(f, now);
+	} else if (too_large(op)) {
+		op_back_to_dirty(op);
 	} else {
 		refused(op);
 	}

@@ -25,7 +25,6 @@ struct write_op {
 	struct wb_file *file;
 	struct extent_list extents;	/* in file order, all WRITEBACK */
 	LIST_ENTRY(write_op) link;	/* file->ops, or server->free_ops */
-	uint32_t wsize;			/* as it was when this was built */
 	struct iovec iov[WRITE_IOV_MAX];
 };
 
