@@ -134,7 +134,8 @@ bench_init(struct bench *b, const struct bench_options *o)
 void
 bench_free(struct bench *b)
 {
-	wb_free(b->wb);
+	if (b->wb)
+		wb_free(b->wb);
 	free(b->control);
 	free(b->view.data);
 	free(b->other.control);

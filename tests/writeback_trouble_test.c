@@ -264,6 +264,7 @@ pipeline_that_ends_lets_go_of_what_waits(void)
 	h = bench_open(&b, 1, 10, O_RDWR);
 	CU_ASSERT(bench_write(&b, h, 0, 2 * MiB, 'a'));
 	handle_fsync(h, b.now, bench_done, &d);
+	bench_turn(&b);
 	handle_truncate(h, 10, b.now, bench_done, &d);
 	wb_sync(b.wb, NULL, NULL, b.now, bench_done, &d);
 	bench_turn(&b);
@@ -272,6 +273,10 @@ pipeline_that_ends_lets_go_of_what_waits(void)
 		c->transmissions = 1;
 		c->done(c, b.now);
 	}
+	wb_free(b.wb);
+	b.wb = NULL;
+	CU_ASSERT(atomic_load(&b.view.list[0].seq) != 0);
+	CU_ASSERT_EQUAL(atomic_load(&b.view.list[0].state), NFSWB_LIST_SENT);
 	bench_free(&b);
 	CU_ASSERT_EQUAL(d.nr, 0);
 }
@@ -687,6 +692,25 @@ attributes_older_than_our_last_reply_shorten_no_file(void)
 	bench_free(&b);
 }
 
+/* ---- the end ---- */
+
+static void
+pipeline_that_ends_leaves_the_list_for_the_next(void)
+{
+	struct wb_handle *h;
+	struct nfswb_list_entry *l;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 4096, 'a'));
+	l = &b.view.list[0];
+	CU_ASSERT(atomic_load(&l->seq) != 0);
+	wb_free(b.wb);
+	CU_ASSERT(atomic_load(&l->seq) != 0);
+	b.wb = NULL;
+	bench_free(&b);
+}
+
 UNIT_TESTS(writeback_trouble,
 	UNIT(more_files_than_commits_are_synced),
 	UNIT(calls_that_find_no_memory_are_tried_again),
@@ -710,4 +734,5 @@ UNIT_TESTS(writeback_trouble,
 	UNIT(old_data_that_met_jukebox_is_tried_again_soon),
 	UNIT(old_data_that_was_lost_is_old_still),
 	UNIT(attributes_older_than_our_last_reply_shorten_no_file),
+	UNIT(pipeline_that_ends_leaves_the_list_for_the_next),
 )

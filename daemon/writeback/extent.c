@@ -181,6 +181,8 @@ list_entry(struct extent *e, enum extent_state to)
 {
 	enum nfswb_list_state as;
 
+	if (e->slab->wb->ending)
+		return;
 	if (listed(e, to, &as))
 		slab_list_state(e, as);
 	else

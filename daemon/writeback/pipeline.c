@@ -74,6 +74,7 @@ wb_free(struct wb *wb)
 	struct slab *slab;
 	struct wb_later *l;
 
+	wb->ending = true;
 	LIST_FOREACH(s, &wb->servers, link)
 		drop_all(s);
 	while ((slab = LIST_FIRST(&wb->slabs))) {

@@ -28,6 +28,7 @@ struct wb {
 	uint64_t now;			/* of the current turn */
 	uint64_t seq;			/* the last one given */
 	bool draining;
+	bool ending;			/* the lists stay as they are */
 	bool slots_came_free;		/* or truncations ended */
 	unsigned starved_nr;		/* slabs that lack slots */
 	struct file_list short_files;	/* lack slots to cut something */

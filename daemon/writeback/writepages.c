@@ -199,6 +199,7 @@ op_free(struct write_op *op)
 	LIST_INSERT_HEAD(&s->free_ops, op, link);
 }
 
+/* Cancelled calls (our end is near) may have left: the next instance is told. */
 static void
 op_back_to_dirty(struct write_op *op)
 {
@@ -206,6 +207,8 @@ op_back_to_dirty(struct write_op *op)
 
 	while ((e = TAILQ_FIRST(&op->extents))) {
 		extent_list_remove(e);
+		if (op->call.err == -ECANCELED)
+			e->was_sent = true;
 		extent_set_state(e, EXTENT_DIRTY);
 	}
 }
