@@ -134,6 +134,13 @@ bench_init(struct bench *b, const struct bench_options *o)
 void
 bench_free(struct bench *b)
 {
+	struct wb_call *c;
+
+	/* as the transport ends: every call is answered first */
+	while (b->wb && (c = bench_take(b, 0))) {
+		c->err = -ECANCELED;
+		c->done(c, b->now);
+	}
 	if (b->wb)
 		wb_free(b->wb);
 	free(b->control);
