@@ -16,6 +16,10 @@
 # happen is awaited, with a bound.
 
 set -u
+# Five minutes at most; on a terminal ^C does it.
+if [ -z "${NFSWB_TEST_BOUND:-}" ] && [ ! -t 1 ]; then
+	NFSWB_TEST_BOUND=1 exec timeout -k 20 300 "$0" "$@"
+fi
 top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
 top_builddir=$(cd "${top_builddir:-.}" && pwd)
 # shellcheck source=tests/ganesha.sh
@@ -112,6 +116,17 @@ make_tmp() {
 	chmod 755 "$tmp"
 	trap cleanup EXIT
 	trap 'exit 1' HUP INT TERM
+	trap : PIPE	# a client that is gone is a failure, not our end
+	copy_programs
+}
+
+# Where every user may run them, wherever the build folder is.
+copy_programs() {
+	mkdir "$tmp/programs"
+	cp -L "$top_builddir/.libs/nfswb" "$top_builddir/.libs/libnfswb.so.0" \
+		"$top_builddir/tests/integration/.libs/do" "$tmp/programs" ||
+		bail "build first: make all check TESTS="
+	chmod -R a+rX "$tmp/programs"
 }
 
 show_log() {
@@ -192,13 +207,13 @@ url() {
 # the daemon and its command
 
 nfswb() {
-	LD_LIBRARY_PATH=$top_builddir/.libs "$top_builddir/.libs/nfswb" "$@"
+	LD_LIBRARY_PATH=$tmp/programs "$tmp/programs/nfswb" "$@"
 }
 
 # For "nfswb_exec ... &": $! is then the program itself.
 nfswb_exec() {
-	export LD_LIBRARY_PATH=$top_builddir/.libs
-	exec setpriv --pdeathsig KILL "$top_builddir/.libs/nfswb" "$@"
+	export LD_LIBRARY_PATH=$tmp/programs
+	exec setpriv --pdeathsig KILL "$tmp/programs/nfswb" "$@"
 }
 
 # nfswbd_config LINE...: [nfswbd] of the next start.
@@ -244,8 +259,8 @@ print(eval(sys.argv[1]))' "$1"
 # await_sent BYTES: until so many bytes of WRITEs have left for the server, a
 # minute at most.  Start it first, then what it watches: it is quick then.
 await_sent() {
-	LD_LIBRARY_PATH=$top_builddir/.libs \
-		python3 - "$1" "$top_builddir/.libs/nfswb" <<-'EOF'
+	LD_LIBRARY_PATH=$tmp/programs \
+		python3 - "$1" "$tmp/programs/nfswb" <<-'EOF'
 	import json, subprocess, sys, time
 	want, nfswb = int(sys.argv[1]), sys.argv[2]
 	end = time.monotonic() + 60
@@ -269,17 +284,8 @@ pattern() {
 # COMMAND... gives it a line, hear NAME prints the answer, tell does both.
 
 do_program() {
-	LD_LIBRARY_PATH=$top_builddir/.libs
-	export LD_LIBRARY_PATH
-	exec "$@" "$(do_path)"
-}
-
-do_path() {
-	if [ -x "$top_builddir/tests/integration/.libs/do" ]; then
-		echo "$top_builddir/tests/integration/.libs/do"
-	else
-		echo "$top_builddir/tests/integration/do"
-	fi
+	export LD_LIBRARY_PATH=$tmp/programs
+	exec "$@" "$tmp/programs/do"
 }
 
 client() {

@@ -104,15 +104,16 @@ refused "a wrong command is wrong usage" 2 'unknown command' nfswb puts
 
 mkdir -m 700 "$ganesha_export/private"
 as_user() {
-	export LD_LIBRARY_PATH=$top_builddir/.libs
+	export LD_LIBRARY_PATH=$tmp/programs
 	setpriv --reuid 12345 --regid 12345 --clear-groups \
-		"$top_builddir/.libs/nfswb" "$@"
+		"$tmp/programs/nfswb" "$@"
 }
-refused "what the server denies the user is told" 1 'Permission denied' \
+refused "what the server denies the user is told" 1 \
+	'^nfswb: .*private/x.*Permission denied' \
 	as_user put "$tmp/file" "$(url private/x)"
 chmod 600 "$NFSWB_SOCKET"
 refused "a socket the user may not use is told" 1 \
-	'nfswbd\.sock.*Permission denied.*may this user' \
+	'^nfswb: .*nfswbd\.sock.*Permission denied.*may this user' \
 	as_user put "$tmp/file" "$(url x)"
 chmod 666 "$NFSWB_SOCKET"
 check "after all that the daemon serves" nfswb put "$tmp/file" "$(url last)"

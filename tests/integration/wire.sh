@@ -4,7 +4,7 @@
 # shellcheck source=tests/integration/lib.sh
 . "${top_srcdir:-.}/tests/integration/lib.sh" || exit 99
 need_ganesha
-need tshark
+need tshark dumpcap
 server_start
 nfswbd_start
 
@@ -12,17 +12,17 @@ uid=12345 gid=2345 groups=2345,3456,4567
 large_bytes=$((5 << 19))	# 2.5 WRITEs
 
 capture_runs() {
-	grep -q 'Capturing on' "$tmp/tshark.err" && [ -s "$tmp/wire.pcap" ]
+	grep -q 'Capturing on' "$tmp/dumpcap.err" && [ -s "$tmp/wire.pcap" ]
 }
 
 capture_start() {
-	setpriv --pdeathsig KILL tshark -q -B 64 -i lo \
+	setpriv --pdeathsig KILL dumpcap -q -B 64 -i lo \
 		-f "tcp port $nfs_port" -w "$tmp/wire.pcap" \
-		2> "$tmp/tshark.err" &
-	tshark_pid=$!
-	children="$children $tshark_pid"
+		2> "$tmp/dumpcap.err" &
+	dumpcap_pid=$!
+	children="$children $dumpcap_pid"
 	await 20 capture_runs ||
-		skip_all "no capture on lo: $(tail -n 1 "$tmp/tshark.err")"
+		skip_all "no capture on lo: $(tail -n 1 "$tmp/dumpcap.err")"
 }
 
 # Packets reach the file a little later than they pass.
@@ -64,7 +64,7 @@ hang_up app
 pattern 100 3 > "$ganesha_export/last"
 nfswb get "$(url last)" "$tmp/last"
 await 20 capture_has_close || bail "the capture is not complete"
-process_kill "$tshark_pid" INT 10
+process_kill "$dumpcap_pid" INT 10
 python3 "$top_srcdir/tests/integration/wire.py" "$tmp/wire.pcap" "$nfs_port" \
 	> "$tmp/wire.txt" 2> "$tmp/wire.err" || bail "the capture can't be read"
 
