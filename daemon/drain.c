@@ -62,21 +62,30 @@ watchdog_barks(const struct watchdog *w)
 	return u.ru_nvcsw != w->switches;
 }
 
-uint64_t
-drain_head(struct session *s)
-{
-	if (!s->slab || s->broken)
-		return s->tail;
-	return atomic_load_explicit(&s->memory.view.control->head,
-				    memory_order_acquire);
-}
-
 static void
 broken(struct session *s, const char *why)
 {
 	s->broken = true;
 	s->blocked = false;
 	session_hangup(s, why);
+}
+
+/* Where the ring ends now, which a client can set to anything: a head before
+   the tail would never be reached, and one that lies too far ahead neither. */
+uint64_t
+drain_head(struct session *s)
+{
+	uint64_t head;
+
+	if (!s->slab || s->broken)
+		return s->tail;
+	head = atomic_load_explicit(&s->memory.view.control->head,
+				    memory_order_acquire);
+	if (s->state == SESSION_RESUMING ||	/* the tail is not known */
+	    head - s->tail <= s->memory.view.layout.ring_nr)
+		return head;
+	broken(s, "its ring's head is out of range");
+	return s->tail;
 }
 
 /* The one look at a slot: nothing of it may be read a second time. */

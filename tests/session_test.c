@@ -582,6 +582,33 @@ who_waits_for_the_tail_gets_a_bell(void)
 }
 
 static void
+head_out_of_range_closes_only_that_session(void)
+{
+	static const uint64_t bad[] = {
+		1 + NFSWB_RING_SLOTS + 1, 1ull << 40, 1ull << 63,
+		0, UINT64_MAX,			/* before the tail */
+	};
+	struct rig *g = rig_new();
+	struct client good, c;
+	size_t i;
+
+	bystander(g, &good);
+	for (i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		CU_ASSERT_EQUAL(with_memory(g, &c, "f"), 0);
+		CU_ASSERT(client_post(&c, 0, 0, "y", 1));
+		rig_pass(g, 10000);
+		CU_ASSERT_EQUAL(atomic_load(&c.view.control->tail), 1);
+		atomic_store(&c.view.control->head, bad[i]);
+		client_bell(&c);
+		CU_ASSERT(client_is_closed(&c));
+		client_close(&c);
+		CU_ASSERT(is_well(&good));
+	}
+	client_close(&good);
+	rig_free(g);
+}
+
+static void
 garbage_in_the_ring_closes_only_that_session(void)
 {
 	static const struct nfswb_ring_entry bad[] = {
@@ -611,12 +638,6 @@ garbage_in_the_ring_closes_only_that_session(void)
 		client_close(&c);
 		CU_ASSERT(is_well(&good));
 	}
-	CU_ASSERT_EQUAL(with_memory(g, &c, "f"), 0);
-	atomic_store(&c.view.control->head, 1ull << 40);
-	client_bell(&c);
-	CU_ASSERT(client_is_closed(&c));
-	client_close(&c);
-	CU_ASSERT(is_well(&good));
 	rig_pass(g, 60000000);	/* the good entries are not lost */
 	CU_ASSERT(server_has(g, "f", 0, "yyyyyyyy", 8));
 	client_close(&good);
@@ -931,6 +952,7 @@ UNIT_TESTS(session,
 	UNIT(bell_drains_a_ring_that_sleeps),
 	UNIT(active_session_is_looked_at_without_a_bell),
 	UNIT(who_waits_for_the_tail_gets_a_bell),
+	UNIT(head_out_of_range_closes_only_that_session),
 	UNIT(garbage_in_the_ring_closes_only_that_session),
 	UNIT(second_open_sets_the_shared_flag_and_the_last_but_one_clears_it),
 	UNIT(message_about_a_file_drains_all_who_have_it_open),
