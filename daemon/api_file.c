@@ -60,6 +60,7 @@ open_reply(struct request *r)
 	memcpy(o->token, r->sf->record->token, sizeof o->token);
 	o->attr = r->attr;
 	o->attr.size = file_size(r->file);
+	o->max_size = file_max_size(r->file);
 	request_reply(r, &res);
 }
 
@@ -182,6 +183,8 @@ api_truncate(struct request *r)
 		request_end(r, -EBADF);
 	} else if (!may_write(r->sf) || size > INT64_MAX) {
 		request_end(r, -EINVAL);
+	} else if (size > file_max_size(r->file)) {
+		request_end(r, -EFBIG);
 	} else {
 		r->in_file = true;
 		handle_truncate(r->sf->handle, size, session_now(r->session),
@@ -309,13 +312,15 @@ api_read(struct request *r)
 		request_end(r, -EBADF);
 		return;
 	}
-	if (a->offset > INT64_MAX - NFSWB_DATA_MAX) {
+	if (a->offset > INT64_MAX) {
 		request_end(r, -EINVAL);
 		return;
 	}
 	r->offset = a->offset;
 	r->length = a->length < NFSWB_DATA_MAX ? (uint32_t)a->length :
 						 NFSWB_DATA_MAX;
+	if (r->length > INT64_MAX - r->offset)
+		r->length = (uint32_t)(INT64_MAX - r->offset);
 	s->read_bytes += r->length;
 	want = within_file(r);
 	if (!r->length || (want && file_read_cached(r->file, s->peer.cred,

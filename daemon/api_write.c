@@ -116,6 +116,7 @@ api_write(struct request *r)
 	struct session *s = r->session;
 	uint32_t length = args(r)->data.data_len;
 	int64_t start = (int64_t)args(r)->offset;
+	uint64_t max = r->file ? file_max_size(r->file) : 0;
 
 	if (!r->sf ||
 	    (r->sf->oflags & O_ACCMODE) == O_RDONLY) {
@@ -133,8 +134,8 @@ api_write(struct request *r)
 	}
 	if (r->sf->oflags & O_APPEND)
 		start = handle_reserve(r->sf->handle, length);
-	else if (args(r)->offset > (uint64_t)INT64_MAX - length)
-		start = -EINVAL;
+	else if (args(r)->offset > max || length > max - args(r)->offset)
+		start = -EFBIG;
 	if (start < 0) {
 		request_end(r, (int)start);
 		return;

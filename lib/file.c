@@ -58,6 +58,8 @@ opened(struct nfswb *wb, struct call *c, const nfswb_reply *reply)
 	f->wb = wb;
 	f->number = res->file;
 	memcpy(f->token, res->token, sizeof f->token);
+	f->max_size = res->max_size && res->max_size < INT64_MAX ?
+		      res->max_size : INT64_MAX;
 	LIST_INSERT_HEAD(&wb->files, f, link);
 }
 
@@ -184,6 +186,11 @@ truncate_inner(struct nfswb_file *f, off_t len)
 
 	if (len < 0 || (f->oflags & O_ACCMODE) == O_RDONLY)
 		return -EINVAL;
+	if ((uint64_t)len > f->max_size) {
+		error_cause("the server's files end at %llu bytes",
+			    (unsigned long long)f->max_size);
+		return -EFBIG;
+	}
 	args->file = f->number;
 	args->length = (uint64_t)len;
 	session_lock(f->wb);

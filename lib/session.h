@@ -45,6 +45,7 @@ struct nfswb_file {
 	uint32_t number;		/* the session's number of it */
 	char token[NFSWB_TOKEN_SIZE];
 	int oflags;
+	uint64_t max_size;		/* no byte may lie behind it */
 	struct chunk chunk;		/* its own, when written sequentially */
 	uint64_t next;			/* where the last write ended */
 	uint64_t run;			/* bytes written in sequence so far */

@@ -67,8 +67,12 @@ check(const struct nfswb_file *f, ssize_t len, off_t offset)
 	}
 	if (offset < 0)
 		return -EINVAL;
-	if (len > INT64_MAX - offset)
+	if (len && ((uint64_t)offset > f->max_size ||
+		    (uint64_t)len > f->max_size - (uint64_t)offset)) {
+		error_cause("the server's files end at %llu bytes",
+			    (unsigned long long)f->max_size);
 		return -EFBIG;
+	}
 	return 0;
 }
 

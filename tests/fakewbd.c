@@ -431,6 +431,7 @@ do_open(struct fake *k, const nfswb_open_args *a, nfswb_reply *r)
 		cut(f, 0);
 	res->file = (u_int)(f - k->file);
 	memset(res->token, (int)res->file, sizeof res->token);
+	res->max_size = k->max_size;
 	atomic_store(&k->shm.shared[res->file], k->shared);
 }
 

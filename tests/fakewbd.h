@@ -54,6 +54,7 @@ struct fake {
 	bool away;		/* dead until this is false */
 	bool nonsense;		/* answers HELLO with garbage */
 	bool refuse;		/* every RESUME */
+	uint64_t max_size;	/* of a file, told at open */
 	int failed_room;	/* the answer to FAILED_ROOM */
 	nfswb_type mute;	/* gets no answer until this is 0 */
 	unsigned answer_nr;	/* but so many of them get one, all the same */

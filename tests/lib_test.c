@@ -198,6 +198,39 @@ bytes_written_arrive(void)
 }
 
 static void
+bytes_beyond_the_servers_largest_file_are_EFBIG_at_the_write(void)
+{
+	const off_t last = INT64_MAX - 1;
+	struct nfswb_file *f, *g;
+
+	begin(MIB);
+	f = open_file("/f", O_RDWR | O_CREAT);	/* no limit was told */
+	CU_ASSERT_EQUAL(nfswb_pwrite(f, "ab", 2, last), -1);
+	CU_ASSERT_EQUAL(errno, EFBIG);
+	fake_lock(fake);
+	fake->max_size = 1000;
+	fake_unlock(fake);
+	g = open_file("/g", O_RDWR | O_CREAT);
+	CU_ASSERT_EQUAL(nfswb_pwrite(g, "hello", 5, 996), -1);
+	CU_ASSERT_EQUAL(errno, EFBIG);
+	CU_ASSERT_PTR_NOT_NULL(strstr(nfswb_strerror(wb), "1000"));
+	CU_ASSERT_EQUAL(nfswb_pwrite(g, "x", 1, last), -1);
+	CU_ASSERT_EQUAL(errno, EFBIG);
+	CU_ASSERT_EQUAL(nfswb_pwrite(g, "", 0, last), 0);
+	CU_ASSERT_EQUAL(nfswb_ftruncate(g, 1001), -1);
+	CU_ASSERT_EQUAL(errno, EFBIG);
+	CU_ASSERT_EQUAL(nfswb_ftruncate(g, 1000), 0);
+	CU_ASSERT_EQUAL(nfswb_pwrite(g, "hello", 5, 995), 5);
+	CU_ASSERT_EQUAL(nfswb_lseek(g, 998, SEEK_SET), 998);
+	CU_ASSERT_EQUAL(nfswb_write(g, "hello", 5), -1);
+	CU_ASSERT_EQUAL(errno, EFBIG);
+	CU_ASSERT_EQUAL(nfswb_lseek(g, 0, SEEK_CUR), 998);
+	close_file(g);
+	close_file(f);
+	end();
+}
+
+static void
 write_larger_than_the_slab_waits_for_room_and_goes_on(void)
 {
 	unsigned char *data = pattern(3 * MIB + 77, 1);
@@ -1214,6 +1247,7 @@ UNIT_TESTS(lib,
 	UNIT(a_stranger_on_the_socket_is_EPROTO),
 	UNIT(first_socket_that_exists_is_taken),
 	UNIT(bytes_written_arrive),
+	UNIT(bytes_beyond_the_servers_largest_file_are_EFBIG_at_the_write),
 	UNIT(write_larger_than_the_slab_waits_for_room_and_goes_on),
 	UNIT(small_sequential_writes_are_packed_one_behind_the_other),
 	UNIT(chunk_taken_back_unseen_and_granted_anew_has_one_filler),

@@ -46,6 +46,7 @@ struct server {
 	struct stored file[FILES];
 	bool hold, mute;
 	int fail;
+	uint64_t max_size;
 };
 
 struct namespace {
@@ -240,9 +241,10 @@ answer(struct namespace *ns, int err, ns_done_fn *done, void *arg)
 static struct wb_file *
 file_of(struct namespace *ns, struct stored *f)
 {
-	static const struct wb_file_params params = {
+	const struct wb_file_params params = {
 		.wsize = 1u << 20, .stable = WB_UNSTABLE,
-		.max_size = INT64_MAX,
+		.max_size = ns->server->max_size ? ns->server->max_size
+						 : INT64_MAX,
 	};
 	unsigned char nr = (unsigned char)(f - ns->server->file);
 	struct fh fh;
@@ -626,6 +628,12 @@ rig_mute(struct rig *g, bool mute)
 {
 	g->ns->server->mute = mute;
 	loop_defer(g->loop, g->ns->soon);
+}
+
+void
+rig_max_size(struct rig *g, uint64_t bytes)
+{
+	g->ns->server->max_size = bytes;
 }
 
 void

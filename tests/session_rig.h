@@ -38,6 +38,8 @@ void rig_hold(struct rig *, bool hold);
 void rig_mute(struct rig *, bool mute);
 /* Its WRITEs fail with this from now on; 0: no more. */
 void rig_fail(struct rig *, int err);
+/* Its files may be so long; to be called before they are opened. */
+void rig_max_size(struct rig *, uint64_t);
 /* What is on the server; NULL: no such file. */
 const unsigned char *rig_data(struct rig *, const char *target,
 			      uint64_t *size);

@@ -295,6 +295,33 @@ inline_write_is_on_the_server_after_fsync(void)
 }
 
 static void
+inline_write_beyond_the_servers_largest_file_is_efbig(void)
+{
+	struct rig *g = rig_new();
+	nfswb_args a = { .type = NFSWB_TRUNCATE };
+	struct client c;
+
+	rig_max_size(g, 1000);
+	bystander(g, &c);
+	CU_ASSERT_EQUAL(client_open(&c, "f", O_RDWR | O_CREAT), 0);
+	CU_ASSERT_EQUAL(c.reply.answer.nfswb_answer_u.res.nfswb_res_u.open
+			.max_size, 1000);
+	CU_ASSERT_EQUAL(client_open(&c, "f", O_RDWR | O_APPEND), 1);
+	CU_ASSERT_EQUAL(client_write(&c, 0, 996, "hello", 5), EFBIG);
+	CU_ASSERT_EQUAL(client_write(&c, 0, INT64_MAX, "hello", 5), EFBIG);
+	CU_ASSERT_EQUAL(client_write(&c, 0, UINT64_MAX, "hello", 5), EFBIG);
+	CU_ASSERT_EQUAL(client_write(&c, 0, 993, "hello", 5), 0);
+	CU_ASSERT_EQUAL(client_write(&c, 1, 0, "hello", 5), EFBIG);
+	CU_ASSERT_EQUAL(client_write(&c, 1, 0, "he", 2), 0);
+	a.nfswb_args_u.truncate.length = 1001;
+	CU_ASSERT_EQUAL(client_call(&c, &a), EFBIG);
+	CU_ASSERT_EQUAL(client_fsync(&c, 0), 0);
+	CU_ASSERT(server_has(g, "f", 993, "hellohe", 7));
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
 inline_write_beyond_room_waits_and_is_answered_whole(void)
 {
 	struct rig *g = rig_new();
@@ -419,6 +446,13 @@ read_sees_what_was_accepted_and_zeros_between(void)
 	r = &c.reply.answer.nfswb_answer_u.res.nfswb_res_u.read;
 	CU_ASSERT_EQUAL(r->data.data_len, 0);
 	CU_ASSERT(r->eof);
+	/* as far out as there is an offset */
+	a.nfswb_args_u.read.offset = INT64_MAX - 1;
+	CU_ASSERT_EQUAL(client_call(&c, &a), 0);
+	r = &c.reply.answer.nfswb_answer_u.res.nfswb_res_u.read;
+	CU_ASSERT_EQUAL(r->data.data_len, 0);
+	a.nfswb_args_u.read.offset = (uint64_t)INT64_MAX + 1;
+	CU_ASSERT_EQUAL(client_call(&c, &a), EINVAL);
 	client_close(&c);
 	rig_free(g);
 }
@@ -940,6 +974,7 @@ UNIT_TESTS(session,
 	UNIT(hello_passes_two_sealed_memfds),
 	UNIT(slab_is_the_least_of_configured_and_wanted_in_whole_chunks),
 	UNIT(inline_write_is_on_the_server_after_fsync),
+	UNIT(inline_write_beyond_the_servers_largest_file_is_efbig),
 	UNIT(inline_write_beyond_room_waits_and_is_answered_whole),
 	UNIT(inline_append_is_whole_across_a_wait),
 	UNIT(inline_write_to_a_full_slab_of_failed_data_says_why),

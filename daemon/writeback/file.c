@@ -313,6 +313,12 @@ file_size(const struct wb_file *f)
 	return f->size;
 }
 
+uint64_t
+file_max_size(const struct wb_file *f)
+{
+	return f->params.max_size;
+}
+
 void
 file_reserved(struct wb_file *f, uint64_t end)
 {

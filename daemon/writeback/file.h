@@ -52,6 +52,8 @@ void file_server_attr(struct wb_file *, uint64_t size, uint64_t ctime_nsec,
 		      bool at_open);
 /* The size as its users see it: the server's, or the end of what is here. */
 uint64_t file_size(const struct wb_file *);
+/* No byte may lie at or behind it. */
+uint64_t file_max_size(const struct wb_file *);
 /* The end of a range that an append was given, known from a RESUME. */
 void file_reserved(struct wb_file *, uint64_t end);
 

@@ -408,6 +408,18 @@ post_new(struct slab *s, struct wb_handle *h, uint64_t offset, uint64_t place,
 	return 0;
 }
 
+/* The library asks first; only an append's end is not known to it. */
+static void
+too_far(struct wb_file *f, uint64_t offset, uint32_t length)
+{
+	struct wb *wb = f->server->wb;
+
+	wb->given_up_bytes += length;
+	if (wb->hooks.gave_up)
+		wb->hooks.gave_up(wb->hooks_arg, f, offset, length, -EFBIG);
+	file_error(f, -EFBIG);
+}
+
 int
 slab_post(struct slab *s, struct wb_handle *h,
 	  const struct nfswb_ring_entry *r, uint64_t ringpos, uint64_t now)
@@ -437,7 +449,7 @@ slab_post(struct slab *s, struct wb_handle *h,
 	if (err) {
 		account_post(s, r->place, r->length);
 		if (err == -EFBIG)
-			file_error(f, err);
+			too_far(f, offset, r->length);
 		return err;
 	}
 	if (!continue_last(s, h, offset, r->place, r->length,
