@@ -32,8 +32,8 @@ static const struct key_choice policies[] = {
 	{ NULL, 0, false },
 };
 static const struct key_choice stables[] = {
-	{ "unstable", WB_UNSTABLE, false }, { "data_sync", WB_DATA_SYNC, false },
-	{ "file_sync", WB_FILE_SYNC, false }, { NULL, 0, false },
+	{ "unstable", WB_UNSTABLE, false }, { "datasync", WB_DATA_SYNC, false },
+	{ "filesync", WB_FILE_SYNC, false }, { NULL, 0, false },
 };
 static const struct key_choice levels[] = {
 	{ "error", LOG_LEVEL_ERROR, false },

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "daemon/writeback/throttle.h"
 #include "tests/unit.h"
@@ -80,7 +81,237 @@ append_beyond_the_servers_largest_file_is_told_and_listed(void)
 	bench_free(&b);
 }
 
+/* ---- what was granted ---- */
+
+static struct wb_handle *
+open_stable(enum wb_stable stable)
+{
+	struct wb_handle *h = bench_open(&b, 1, 10, O_RDWR);
+
+	handle_file(h)->params.stable = stable;
+	return h;
+}
+
+/* 64 KiB of a file on a mount of that kind, granted so: the COMMITs that
+   follow, and 0 when the data is stable then. */
+static unsigned
+commits_after(enum wb_stable asked, enum wb_stable granted)
+{
+	struct bench_done d = { 0 };
+	struct wb_handle *h;
+	struct wb_call *c;
+	unsigned nr;
+
+	start(&roomy);
+	h = open_stable(asked);
+	CU_ASSERT(bench_write(&b, h, 0, 65536, 'a'));
+	CU_ASSERT(bench_write(&b, h, 10 << 20, 65536, 'b'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_turn(&b);
+	while (bench_count(&b, WB_CALL_WRITE)) {
+		c = bench_take(&b, 0);
+		CU_ASSERT_EQUAL(c->stable, asked);
+		CU_ASSERT_EQUAL(d.nr, 0);
+		bench_answer(&b, c, 0, granted, 1);
+	}
+	nr = bench_count(&b, WB_CALL_COMMIT);
+	CU_ASSERT_EQUAL(d.nr, nr ? 0 : 1);
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(d.nr, 1);
+	CU_ASSERT_EQUAL(d.err, 0);
+	CU_ASSERT_EQUAL(closed(h), 0);
+	bench_free(&b);
+	return nr;
+}
+
+static void
+less_than_was_asked_for_is_committed(void)
+{
+	CU_ASSERT_EQUAL(commits_after(WB_UNSTABLE, WB_UNSTABLE), 1);
+	CU_ASSERT_EQUAL(commits_after(WB_UNSTABLE, WB_DATA_SYNC), 0);
+	CU_ASSERT_EQUAL(commits_after(WB_UNSTABLE, WB_FILE_SYNC), 0);
+	CU_ASSERT_EQUAL(commits_after(WB_DATA_SYNC, WB_UNSTABLE), 1);
+	CU_ASSERT_EQUAL(commits_after(WB_DATA_SYNC, WB_DATA_SYNC), 0);
+	CU_ASSERT_EQUAL(commits_after(WB_DATA_SYNC, WB_FILE_SYNC), 0);
+	CU_ASSERT_EQUAL(commits_after(WB_FILE_SYNC, WB_UNSTABLE), 1);
+	CU_ASSERT_EQUAL(commits_after(WB_FILE_SYNC, WB_DATA_SYNC), 1);
+	CU_ASSERT_EQUAL(commits_after(WB_FILE_SYNC, WB_FILE_SYNC), 0);
+}
+
+static void
+less_than_was_asked_for_and_forgotten_is_written_again(void)
+{
+	struct bench_done d = { 0 };
+	struct wb_handle *h;
+
+	start(&roomy);
+	h = open_stable(WB_FILE_SYNC);
+	CU_ASSERT(bench_write(&b, h, 0, 65536, 'a'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_turn(&b);
+	bench_answer(&b, bench_take(&b, 0), 0, WB_DATA_SYNC, 1);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_COMMIT), 1);
+	bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 2);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_WRITE), 1);
+	CU_ASSERT_EQUAL(d.nr, 0);
+	bench_answer(&b, bench_take(&b, 0), 0, WB_FILE_SYNC, 2);
+	CU_ASSERT_EQUAL(d.nr, 1);
+	CU_ASSERT_EQUAL(closed(h), 0);
+	bench_free(&b);
+}
+
+static void
+file_of_two_mounts_is_written_as_the_stricter_says(void)
+{
+	struct wb_file_params strict = { .wsize = 4096, .max_size = 1000,
+					 .stable = WB_FILE_SYNC };
+	struct wb_handle *h;
+	struct wb_file *f;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	f = file_get(b.server, file_fh(handle_file(h)), &strict, "again");
+	CU_ASSERT_PTR_EQUAL(f, handle_file(h));
+	file_put(f);
+	CU_ASSERT_EQUAL(f->params.stable, WB_FILE_SYNC);
+	CU_ASSERT_EQUAL(file_wsize(f), 4096);
+	CU_ASSERT_EQUAL(file_max_size(f), 1000);
+	bench_free(&b);
+}
+
+/* ---- JUKEBOX ---- */
+
+/* Answers all WRITEs that are out: those of file nr (0: any) with JUKEBOX. */
+static unsigned
+answer_writes(unsigned jukebox_nr)
+{
+	unsigned i, out = b.call_nr, nr = 0;
+	struct wb_call *c;
+	unsigned file;
+
+	for (i = 0; i < out; i++) {
+		c = bench_take(&b, 0);
+		memcpy(&file, c->fh->data, sizeof file);
+		if (!jukebox_nr || file == jukebox_nr) {
+			bench_answer(&b, c, -EAGAIN, 0, 0);
+			nr++;
+		} else {
+			bench_answer(&b, c, 0, WB_FILE_SYNC, 1);
+		}
+	}
+	return nr;
+}
+
+static void
+file_that_met_jukebox_comes_back_slowly(void)
+{
+	struct bench_options o = { .wsize = 65536 };
+	struct bench_done d = { 0 };
+	struct wb_handle *h;
+	uint64_t waited;
+	unsigned most, n;
+
+	start(&o);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 2 << 20, 'a'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(b.call_nr, 32);
+	CU_ASSERT_EQUAL(answer_writes(0), 32);
+	CU_ASSERT_EQUAL(b.call_nr, 0);
+	/* one round of replies is one refusal: it waits 100 ms and a jitter */
+	waited = wb_deadline(b.wb) - b.now;
+	CU_ASSERT(waited >= 100000 && waited < 125000);
+	bench_advance(&b, waited);
+	CU_ASSERT_EQUAL(b.call_nr, 1);
+	CU_ASSERT_EQUAL(answer_writes(0), 1);
+	waited = wb_deadline(b.wb) - b.now;
+	CU_ASSERT(waited >= 200000 && waited < 250000);
+	bench_advance(&b, waited);
+	for (most = 1; b.call_nr; most = n) {
+		n = b.call_nr;
+		CU_ASSERT(n <= 2 * most);
+		answer_writes(99);
+	}
+	CU_ASSERT_EQUAL(d.nr, 1);
+	CU_ASSERT_EQUAL(d.err, 0);
+	CU_ASSERT_EQUAL(closed(h), 0);
+	bench_free(&b);
+}
+
+static void
+one_files_jukebox_slows_no_other(void)
+{
+	struct bench_options o = { .wsize = 65536 };
+	struct bench_done d[2] = { { 0 }, { 0 } };
+	struct wb_handle *h[2];
+	unsigned i;
+
+	start(&o);
+	h[0] = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h[0], 0, 1 << 20, 'a'));
+	handle_fsync(h[0], b.now, bench_done, &d[0]);
+	bench_turn(&b);
+	for (i = 0; i < 100; i++) {
+		answer_writes(1);
+		bench_advance(&b, 10000000);
+	}
+	CU_ASSERT_EQUAL(d[0].nr, 0);
+	h[1] = bench_open(&b, 2, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h[1], 0, 1 << 20, 'b'));
+	handle_fsync(h[1], b.now, bench_done, &d[1]);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(b.call_nr, 1 + 16);
+	bench_serve(&b, 1);
+	CU_ASSERT(d[0].nr == 1 && d[1].nr == 1);
+	for (i = 0; i < 2; i++)
+		CU_ASSERT_EQUAL(closed(h[i]), 0);
+	bench_free(&b);
+}
+
+#define MANY 40
+
+static void
+server_that_asks_all_for_patience_gets_fewer_writes(void)
+{
+	struct bench_done d[MANY] = { { 0 } };
+	struct wb_handle *h[MANY];
+	unsigned i, out[8];
+
+	start(&roomy);
+	for (i = 0; i < MANY; i++) {
+		h[i] = bench_open(&b, i + 1, 10, O_RDWR);
+		CU_ASSERT(bench_write(&b, h[i], 0, 100, 'a'));
+		handle_fsync(h[i], b.now, bench_done, &d[i]);
+	}
+	bench_turn(&b);
+	for (i = 0; i < 8; i++) {
+		out[i] = b.call_nr;
+		answer_writes(0);
+		bench_advance(&b, 10000000);
+	}
+	CU_ASSERT_EQUAL(out[0], MANY);
+	CU_ASSERT(out[1] <= MANY / 2);
+	CU_ASSERT_EQUAL(out[7], 1);
+	for (i = 0; i < 1000 && b.call_nr; i++) {
+		CU_ASSERT(b.call_nr <= i + 1);
+		bench_answer(&b, bench_take(&b, 0), 0, WB_FILE_SYNC, 1);
+		bench_turn(&b);
+	}
+	for (i = 0; i < MANY; i++) {
+		CU_ASSERT_EQUAL(d[i].nr, 1);
+		CU_ASSERT_EQUAL(closed(h[i]), 0);
+	}
+	bench_free(&b);
+}
+
 UNIT_TESTS(writeback_path,
 	UNIT(last_offset_there_is_may_be_written),
 	UNIT(append_beyond_the_servers_largest_file_is_told_and_listed),
+	UNIT(less_than_was_asked_for_is_committed),
+	UNIT(less_than_was_asked_for_and_forgotten_is_written_again),
+	UNIT(file_of_two_mounts_is_written_as_the_stricter_says),
+	UNIT(file_that_met_jukebox_comes_back_slowly),
+	UNIT(one_files_jukebox_slows_no_other),
+	UNIT(server_that_asks_all_for_patience_gets_fewer_writes),
 )

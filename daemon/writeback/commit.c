@@ -17,6 +17,7 @@
 
 #include "common/log.h"
 #include "daemon/writeback/commit.h"
+#include "daemon/writeback/jukebox.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/throttle.h"
 
@@ -224,7 +225,7 @@ commit_done(struct wb_call *call, uint64_t now)
 		committed(c);
 	} else if (call->err == -EAGAIN || call->err == -ECANCELED) {
 		take_back(c);
-		file_jukebox(f, now);
+		jukebox_asked(f, now);
 	} else {
 		refused(c);
 	}

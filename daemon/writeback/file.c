@@ -12,9 +12,6 @@
 #include "daemon/writeback/truncate.h"
 #include "daemon/writeback/writepages.h"
 
-#define JUKEBOX_MIN_USEC 100000
-#define JUKEBOX_MAX_USEC 5000000
-
 static struct wb_file *
 file_new(struct wb_server *s, const struct fh *fh,
 	 const struct wb_file_params *params, const char *name)
@@ -57,13 +54,27 @@ file_find(struct wb_server *s, const struct fh *fh)
 	return f;
 }
 
+/* Reached by two mounts: both get what they ask for. */
+static void
+stricter(struct wb_file *f, const struct wb_file_params *params)
+{
+	if (f->params.stable < params->stable)
+		f->params.stable = params->stable;
+	if (f->params.wsize > params->wsize)
+		f->params.wsize = params->wsize;
+	if (f->params.max_size > params->max_size)
+		f->params.max_size = params->max_size;
+}
+
 struct wb_file *
 file_get(struct wb_server *s, const struct fh *fh,
 	 const struct wb_file_params *params, const char *name)
 {
 	struct wb_file *f = file_find(s, fh);
 
-	if (!f)
+	if (f)
+		stricter(f, params);
+	else
 		f = file_new(s, fh, params, name);
 	return f ? file_ref(f) : NULL;
 }
@@ -151,20 +162,6 @@ file_short(struct wb_file *f)
 		return;
 	TAILQ_INSERT_TAIL(&f->server->wb->short_files, f, short_link);
 	f->on_short = true;
-}
-
-void
-file_jukebox(struct wb_file *f, uint64_t now)
-{
-	uint64_t delay = JUKEBOX_MIN_USEC << (f->jukebox_nr < 6 ?
-					      f->jukebox_nr : 6);
-
-	if (delay > JUKEBOX_MAX_USEC)
-		delay = JUKEBOX_MAX_USEC;
-	delay += (uint64_t)random() % (delay / 4);
-	f->jukebox_nr++;
-	f->not_before_usec = now + delay;
-	file_wake_at(f, f->not_before_usec);
 }
 
 uint32_t

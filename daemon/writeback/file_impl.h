@@ -55,6 +55,7 @@ struct wb_file {
 	/* writeback */
 	uint64_t cursor;		/* where an async pass goes on */
 	struct write_op_list ops;	/* WRITEs queued or on the wire */
+	unsigned ops_nr;
 	struct commit *commit;		/* the COMMIT that is out */
 	bool commit_soon;		/* the server's verifier changed */
 	TAILQ_ENTRY(wb_file) dirty_link;	/* server->dirty_files */
@@ -74,6 +75,7 @@ struct wb_file {
 	bool wants_commit, commit_waited;
 	uint64_t not_before_usec;	/* JUKEBOX */
 	unsigned jukebox_nr;		/* in a row */
+	unsigned window;		/* WRITEs out at most; 0: any */
 	unsigned odd_nr;		/* WRITEs in a row that wrote nothing */
 	unsigned mismatch_nr;		/* COMMITs in a row with a new verifier */
 	bool force_stable;
@@ -120,8 +122,6 @@ void file_late_drop(struct wb_file *);
 bool file_is_late(const struct wb_file *, uint64_t offset, uint64_t end);
 /* A failure for every handle to see. */
 void file_error(struct wb_file *, int err);
-/* The server asks for patience: the file waits, longer each time. */
-void file_jukebox(struct wb_file *, uint64_t now);
 void handle_free(struct wb_handle *);
 
 /* The most that one WRITE of it may hold. */

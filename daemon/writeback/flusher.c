@@ -14,6 +14,7 @@
  * to make room by.
  */
 #include "daemon/writeback/flusher.h"
+#include "daemon/writeback/jukebox.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/sync.h"
 #include "daemon/writeback/throttle.h"
@@ -38,7 +39,7 @@ may_write(struct wb_file *f, uint64_t now)
 		wb_due(f->server->wb, f->not_before_usec);
 		return false;
 	}
-	return true;
+	return !jukebox_full(f);
 }
 
 /* ---- sync ---- */
@@ -107,8 +108,8 @@ flusher_age(struct wb_server *s, uint64_t dirtied_usec)
 		s->next_age_usec = due;
 }
 
-/* When the file's oldest DIRTY byte has to go; never while a truncation waits,
-   whose end has us look again. */
+/* When the file's oldest DIRTY byte has to go; never while a truncation or the
+   answer of a WRITE is waited for, whose end has us look again. */
 static uint64_t
 age_due(struct wb_file *f, uint64_t now)
 {

@@ -39,6 +39,10 @@ struct wb_server {
 	bool have_verf;
 	unsigned odd_files;		/* whose verifiers never agreed */
 	bool force_stable;
+	unsigned jukebox_row;		/* files put off since a WRITE was taken */
+	const void *jukebox_last;	/* the last of them; to compare only */
+	unsigned window;		/* WRITEs out at most; 0: any */
+	bool less_stable;		/* warned: it grants less than asked */
 	uint32_t wsize_max;		/* it refused more; 0: no */
 	uint64_t write_bytes, commit_bytes;	/* for the means */
 	struct server_stats stats;

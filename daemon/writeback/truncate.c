@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "daemon/writeback/jukebox.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/truncate.h"
 
@@ -82,7 +83,7 @@ setsize_done(struct wb_call *c, uint64_t now)
 			  now + f->server->wb->limits.late_duplicate_usec);
 	if (c->err == -EAGAIN || c->err == -ECANCELED) {
 		t->out = false;
-		file_jukebox(f, now);
+		jukebox_asked(f, now);
 		file_kick(f);
 		return;
 	}

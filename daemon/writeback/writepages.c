@@ -14,6 +14,7 @@
 
 #include "common/log.h"
 #include "daemon/writeback/commit.h"
+#include "daemon/writeback/jukebox.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/writepages.h"
 
@@ -185,6 +186,7 @@ op_new(struct wb_file *f, struct extent *e, const struct pass *p)
 		.done = write_done,
 	};
 	LIST_INSERT_HEAD(&f->ops, op, link);
+	f->ops_nr++;
 	return op;
 }
 
@@ -194,6 +196,7 @@ op_free(struct write_op *op)
 	struct wb_server *s = op->file->server;
 
 	LIST_REMOVE(op, link);
+	op->file->ops_nr--;
 	cred_put(op->call.cred);
 	s->ops_out--;
 	LIST_INSERT_HEAD(&s->free_ops, op, link);
@@ -250,7 +253,8 @@ writepages(struct wb_file *f, const struct pass *p, uint64_t now)
 
 	while (r.bytes < p->portion_bytes) {
 		if (congestion_full(&s->congestion, p->sync,
-				    s->bytes[EXTENT_WRITEBACK])) {
+				    s->bytes[EXTENT_WRITEBACK]) ||
+		    jukebox_full(f)) {
 			r.more = next_start(f, p, 0) != NULL;
 			return r;
 		}
@@ -322,13 +326,37 @@ forgotten(struct write_op *op)
 		extent_drop(e);
 }
 
+/* DATA_SYNC holds the data and what it takes to read it again; but who asked for
+   more was promised more, and a COMMIT makes it good. */
+static bool
+is_stable(const struct wb_call *c)
+{
+	return c->committed == WB_FILE_SYNC ||
+	       (c->committed == WB_DATA_SYNC && c->stable != WB_FILE_SYNC);
+}
+
+static void
+check_granted(struct write_op *op)
+{
+	static const char *const name[] = { "UNSTABLE", "DATA_SYNC",
+					    "FILE_SYNC" };
+	const struct wb_call *c = &op->call;
+	struct wb_server *s = op->file->server;
+
+	if (c->committed >= c->stable || s->less_stable)
+		return;
+	s->less_stable = true;
+	log_warning("server %s grants %s where %s is asked for; COMMIT makes "
+		    "up for it", s->name, name[c->committed], name[c->stable]);
+}
+
 static void
 written(struct extent *e, const struct wb_call *c)
 {
 	extent_list_remove(e);
 	e->was_sent = false;
 	e->not_stable = c->stable == WB_FILE_SYNC;
-	if (c->committed != WB_UNSTABLE) {
+	if (is_stable(c)) {
 		extent_set_state(e, EXTENT_CLEAN);
 		return;
 	}
@@ -433,20 +461,21 @@ write_done(struct wb_call *c, uint64_t now)
 	if (f->forgotten) {
 		forgotten(op);
 	} else if (c->err == 0) {
-		f->jukebox_nr = 0;
+		jukebox_write_taken(f);
 		size_taken(op);
 		if (c->have_size) {
 			f->reply_size = c->size_after;
 			f->reply_ctime = c->ctime_nsec;
 		}
-		if (c->committed == WB_UNSTABLE)
+		check_granted(op);
+		if (!is_stable(c))
 			commit_verifier_seen(f, c->verf);
 		answered(op);
 		bandwidth_answered(&s->bandwidth, c->written,
 				   s->bytes[EXTENT_WRITEBACK] > 0, now);
 	} else if (c->err == -EAGAIN || c->err == -ECANCELED) {
 		op_back_to_dirty(op);
-		file_jukebox(f, now);
+		jukebox_write_asked(f, now);
 	} else if (too_large(op)) {
 		op_back_to_dirty(op);
 	} else {
