@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/nfssim_backing.h"
 #include "tests/nfssim_int.h"
 
 #define MIB (1u << 20)
@@ -15,6 +16,56 @@ set_default(uint32_t *value, uint32_t otherwise)
 		*value = otherwise;
 }
 
+/* What a file's end was is no matter for the model any more. */
+static void
+node_gone(void *arg, uint64_t id)
+{
+	struct nfssim *sim = arg;
+
+	if (sim->model)
+		model_truncate(sim->model, id, 0);
+}
+
+static void
+set_defaults(struct nfssim *sim)
+{
+	struct nfssim_options *o = &sim->opt;
+
+	set_default(&o->wtmax, MIB);
+	set_default(&o->wtpref, o->wtmax);
+	set_default(&o->rtmax, MIB);
+	set_default(&o->rtpref, o->rtmax);
+	sim->fsinfo = (struct nfssim_fsinfo){
+		.rtmax = o->rtmax, .rtpref = o->rtpref, .rtmult = 4096,
+		.wtmax = o->wtmax, .wtpref = o->wtpref, .wtmult = 4096,
+		.dtpref = 65536, .maxfilesize = INT64_MAX,
+		.properties = FSF3_LINK | FSF3_SYMLINK | FSF3_HOMOGENEOUS |
+			      FSF3_CANSETTIME,
+	};
+	sim->verifier = o->verifier ? o->verifier : 1;
+	sim->full_bytes = UINT64_MAX;
+}
+
+static int
+make_parts(struct nfssim *sim)
+{
+	const struct nfssim_options *o = &sim->opt;
+
+	sim->export = strdup(o->export ? o->export : "/export");
+	sim->bury = loop_deferred(sim->loop, conn_bury_dead, sim);
+	if (!sim->export || !sim->bury)
+		return -1;
+	if (o->store && !(sim->backing = backing_open(o->store)))
+		return -1;
+	if (store_init(&sim->store, o->discard, sim->backing) < 0)
+		return -1;
+	sim->store.gone = node_gone;
+	sim->store.gone_arg = sim;
+	if (o->model && !(sim->model = model_new(sim->loop, o->model)))
+		return -1;
+	return 0;
+}
+
 struct nfssim *
 nfssim_new(struct loop *loop, const struct nfssim_options *opt)
 {
@@ -24,23 +75,17 @@ nfssim_new(struct loop *loop, const struct nfssim_options *opt)
 		return NULL;
 	sim->loop = loop;
 	sim->opt = *opt;
-	set_default(&sim->opt.wtmax, MIB);
-	set_default(&sim->opt.wtpref, sim->opt.wtmax);
-	set_default(&sim->opt.rtmax, MIB);
-	set_default(&sim->opt.rtpref, sim->opt.rtmax);
-	sim->verifier = opt->verifier ? opt->verifier : 1;
+	sim->start_usec = loop_now(loop);
+	set_defaults(sim);
 	TAILQ_INIT(&sim->conns);
 	TAILQ_INIT(&sim->dead);
 	TAILQ_INIT(&sim->late);
 	TAILQ_INIT(&sim->flying);
 	TAILQ_INIT(&sim->mounted);
-	sim->export = strdup(opt->export ? opt->export : "/export");
-	sim->bury = loop_deferred(loop, conn_bury_dead, sim);
-	if (!sim->export || !sim->bury ||
-	    store_init(&sim->store, opt->discard) < 0) {
-		loop_deferred_free(loop, sim->bury);
-		free(sim->export);
-		free(sim);
+	TAILQ_INIT(&sim->jobs);
+	TAILQ_INIT(&sim->drc_order);
+	if (make_parts(sim) < 0) {
+		nfssim_free(sim);
 		return NULL;
 	}
 	return sim;
@@ -53,12 +98,18 @@ nfssim_free(struct nfssim *sim)
 		return;
 	nfssim_cut(sim);
 	conn_drop_late(sim, true);
+	sim_jobs_drop(sim);
 	conn_bury_dead(sim);
 	sim_forget_flying(sim);
 	sim_forget_mounted(sim);
+	drc_forget(sim);
+	script_free(sim);
+	access_free(sim);
 	loop_watch_free(sim->loop, sim->listener);
 	loop_deferred_free(sim->loop, sim->bury);
 	store_free(&sim->store);
+	model_free(sim->model);
+	backing_free(sim->backing);
 	free(sim->export);
 	free(sim);
 }
@@ -96,8 +147,11 @@ nfssim_restart(struct nfssim *sim, uint64_t new_verifier)
 {
 	nfssim_cut(sim);
 	conn_drop_late(sim, true);
+	sim_jobs_drop(sim);
+	drc_forget(sim);
 	store_forget_volatile(&sim->store);
 	sim->verifier = new_verifier;
+	sim->stats.restarts++;
 }
 
 void
@@ -112,6 +166,30 @@ nfssim_set_up(struct nfssim *sim, bool up)
 	sim->down = !up;
 	if (sim->down)
 		nfssim_cut(sim);
+}
+
+void
+nfssim_set_port(struct nfssim *sim, unsigned port)
+{
+	sim->port = port;
+}
+
+void
+nfssim_set_full(struct nfssim *sim, uint64_t bytes)
+{
+	sim->full_bytes = bytes;
+}
+
+struct nfssim_fsinfo *
+nfssim_fsinfo(struct nfssim *sim)
+{
+	return &sim->fsinfo;
+}
+
+struct model *
+nfssim_model(struct nfssim *sim)
+{
+	return sim->model;
 }
 
 const struct nfssim_stats *
@@ -206,4 +284,13 @@ nfssim_read(struct nfssim *sim, const char *path, enum nfssim_which which,
 		return err;
 	return (int64_t)contents_read(&n->contents, which == NFSSIM_STABLE,
 				      offset, buf, len);
+}
+
+int64_t
+nfssim_unstable_bytes(struct nfssim *sim, const char *path)
+{
+	struct node *n;
+	int err = find(sim, path, &n);
+
+	return err ? err : (int64_t)n->contents.unstable.bytes;
 }

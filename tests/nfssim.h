@@ -13,7 +13,9 @@
  *	params.connect_hook = nfssim_connect;
  *	params.connect_arg = sim;
  *
- * Faults: a function is asked about each call, see struct nfssim_verdict.
+ * Faults: a function is asked about each call, see struct nfssim_verdict; or a
+ * script says it, see tests/nfssim.md.  With a model (nfssim_model.h) all of it
+ * takes the time a real server would take.
  */
 #ifndef NFSWB_TESTS_NFSSIM_H
 #define NFSWB_TESTS_NFSSIM_H
@@ -30,6 +32,8 @@
 #define NFSSIM_PROCS	22
 
 struct nfssim;
+struct model;
+struct model_params;
 
 /* A call that came in, as far as it was decoded. */
 struct nfssim_call {
@@ -46,31 +50,88 @@ struct nfssim_call {
 	uint64_t nr;			/* calls that came before it */
 };
 
+/* Replies that no server should send. */
+enum nfssim_garbage {
+	NFSSIM_SANE,
+	NFSSIM_TRUNCATED,	/* half of the results */
+	NFSSIM_OVERSIZED,	/* 64 KiB behind them; READ: more than asked
+				   for, WRITE: more than was sent */
+	NFSSIM_NEGATIVE,	/* a length in it is -1 */
+	NFSSIM_TOP_BIT,		/* … is 2^31 and something */
+	NFSSIM_XID,		/* another call's, which never was */
+	NFSSIM_PROG,		/* PROG_UNAVAIL */
+	NFSSIM_VERSION,		/* PROG_MISMATCH */
+	NFSSIM_PROC,		/* PROC_UNAVAIL */
+	NFSSIM_ARGS,		/* GARBAGE_ARGS */
+	NFSSIM_SYSTEM,		/* SYSTEM_ERR */
+	NFSSIM_DENIED,		/* MSG_DENIED: RPC_MISMATCH */
+	NFSSIM_AUTH,		/* MSG_DENIED: AUTH_TOOWEAK */
+	NFSSIM_NO_ATTRIBUTES,	/* where they are optional */
+	NFSSIM_NO_HANDLE,	/* of what was made */
+	NFSSIM_FRAGMENTS,	/* sane, in fragments of one byte */
+	NFSSIM_HUGE,		/* a fragment of 2 GiB - 1 */
+	NFSSIM_EMPTY,		/* a record of no bytes */
+	NFSSIM_CALL,		/* a call instead of a reply */
+	NFSSIM_JUNK,		/* bytes without sense */
+	NFSSIM_GARBAGE_NR
+};
+/* "truncated" …; NULL for a number that is none. */
+const char *nfssim_garbage_name(enum nfssim_garbage);
+
+enum nfssim_when { NFSSIM_NEVER, NFSSIM_DONE, NFSSIM_REPLIED };
+
 /* What becomes of it; all 0: it is done and answered. */
 struct nfssim_verdict {
 	uint64_t hold_usec;	/* is done only after that, whatever becomes of
-				   the connection */
+				   the connection; keeps a thread (model) */
 	bool lose_call;		/* as if it had never come */
 	uint32_t status;	/* is not done, this is the answer */
+	bool lie;		/* is not done, and answered as if */
 	uint32_t short_count;	/* WRITE: no more than that is written */
+	bool count_0;		/* WRITE: nothing is written, and that said */
 	bool sync;		/* WRITE: is answered FILE_SYNC, and is */
+	bool set_committed;	/* WRITE: is answered and is … */
+	uint32_t committed;	/* … this stable_how */
+	uint64_t verifier;	/* of this reply alone; 0: the server's */
 	bool lose_reply;	/* is done, not answered */
 	uint64_t delay_usec;	/* the reply comes that much later */
+	unsigned reorder;	/* it leaves after so many later replies */
 	unsigned copies;	/* of the reply, beyond the first */
+	enum nfssim_garbage garbage;
 	bool cut;		/* the connection ends before the reply */
+	bool cut_half;		/* … after half of it */
+	bool cut_after;		/* … after it */
+	enum nfssim_when restart;	/* a crash, once it was done (no reply),
+					   or once the reply has left */
+	uint64_t restart_verifier;
 };
 
 typedef void nfssim_fault_fn(void *arg, const struct nfssim_call *,
 			     struct nfssim_verdict *);
+
+/* A cache of replies, for calls that come twice. */
+enum nfssim_drc {
+	NFSSIM_DRC_OFF,		/* each copy is done again */
+	NFSSIM_DRC_ON,		/* is answered as the first was */
+	NFSSIM_DRC_CUT,		/* is dropped, answered or not */
+	NFSSIM_DRC_BLIND,	/* answers by the xid alone */
+};
 
 struct nfssim_options {		/* zeroed: what is said here */
 	const char *export;		/* NULL: "/export" */
 	uint32_t wtmax, wtpref;		/* 0: 1 MiB */
 	uint32_t rtmax, rtpref;
 	bool discard;			/* contents read as zeros */
+	const char *store;		/* a folder for stable contents */
+	const struct model_params *model;	/* NULL: no time passes */
 	uint64_t delay_usec;		/* of every reply */
 	uint64_t verifier;		/* 0: 1 */
 	int64_t wall_usec;		/* the loop's clock + this: time of day */
+	uint64_t seed;			/* of the script's chance; 0: 1 */
+	enum nfssim_drc drc;
+	bool check_access;		/* modes count; else all may do all */
+	bool root_squash;		/* uid 0 is nobody (65534) */
+	bool secure_port;		/* only clients from ports below 1024 */
 	nfssim_fault_fn *fault;
 	void *fault_arg;
 };
@@ -80,9 +141,32 @@ struct nfssim *nfssim_new(struct loop *, const struct nfssim_options *);
 void nfssim_free(struct nfssim *);
 void nfssim_set_fault(struct nfssim *, nfssim_fault_fn *, void *arg);
 void nfssim_set_delay(struct nfssim *, uint64_t usec);
+void nfssim_set_drc(struct nfssim *, enum nfssim_drc);
+
+/*
+ * Adds rules (tests/nfssim.md).  NULL, or the line and what is wrong with it;
+ * then none of them is added.  They are asked in order, after the function.
+ */
+const char *nfssim_script(struct nfssim *, const char *text);
+void nfssim_script_clear(struct nfssim *);
+
+/* What FSINFO says, and nothing else heeds but maxfilesize. */
+struct nfssim_fsinfo {
+	uint32_t rtmax, rtpref, rtmult, wtmax, wtpref, wtmult, dtpref;
+	uint64_t maxfilesize;
+	uint32_t properties;
+};
+struct nfssim_fsinfo *nfssim_fsinfo(struct nfssim *);
+
+/* NFS3ERR_NOSPC beyond so many bytes (the sum of all files' sizes). */
+void nfssim_set_full(struct nfssim *, uint64_t bytes);	/* UINT64_MAX: never */
+/* NFS3ERR_DQUOT beyond so many bytes of files that this uid owns. */
+int nfssim_set_quota(struct nfssim *, uint32_t uid, uint64_t bytes);
 
 /* For rpc_params.connect_hook: a connected socket, -ECONNREFUSED when down. */
 int nfssim_connect(void *sim);
+/* Which source port its connections seem to have; 0: their own. */
+void nfssim_set_port(struct nfssim *, unsigned port);
 /* Serves this connected socket, and closes it. */
 int nfssim_attach(struct nfssim *, int fd);
 /* Accepts from this listening socket; it stays the caller's. */
@@ -106,11 +190,22 @@ struct nfssim_stats {
 	uint64_t connections;
 	uint64_t unstable_writes, stable_writes;	/* as they were asked */
 	uint64_t written_bytes;
+	uint64_t stable_bytes;		/* that became stable, by COMMIT or as
+					   they were written */
+	uint64_t read_bytes;
+	uint64_t faults;		/* calls that a rule or the function
+					   did something to */
+	uint64_t restarts;
+	uint64_t drc_hits, drc_drops;
 	uint64_t overlapping_writes;	/* came while another WRITE (no copy of
 					   it) to some of the bytes was not
 					   answered */
 };
 const struct nfssim_stats *nfssim_stats(const struct nfssim *);
+/* NULL: there is none. */
+struct model *nfssim_model(struct nfssim *);
+/* Volatile bytes that a restart would forget now; -errno. */
+int64_t nfssim_unstable_bytes(struct nfssim *, const char *path);
 
 /* Queries and preparations, by path from the export's root ("a/b"). */
 enum nfssim_which { NFSSIM_STABLE, NFSSIM_VOLATILE };

@@ -3,7 +3,10 @@
  * nfssim_call.c - from a record to its reply
  *
  *	record -> header, arguments -> what shall become of it (verdict)
- *	       -> the procedure -> the reply, now, later or never
+ *	       -> seen before? (drc) -> held, or on its way through the model
+ *	       -> the procedure -> the reply, now, later, never, or garbled
+ *
+ * The record is kept and decoded once more where the procedure runs later.
  *
  * Keeps a list of WRITEs that came and were not answered, to see whether two of
  * them ever overlap.
@@ -107,7 +110,7 @@ write_came(struct nfssim *sim, uint32_t xid, const WRITE3args *w)
 	fh_set(&f->fh, w->file.data.data_val, w->file.data.data_len);
 	f->from = w->offset;
 	f->to = w->offset + w->data.data_len;
-	if (!sim->opt.discard)
+	if (w->data.data_val)
 		f->sum = sum_of(w->data.data_val, w->data.data_len);
 	for (g = TAILQ_FIRST(&sim->flying); g; g = next) {
 		next = TAILQ_NEXT(g, link);
@@ -194,54 +197,172 @@ say_args(const struct sim_proc *p, const void *args, struct nfssim_call *pub)
 /* replies */
 
 static void
-send_reply(struct nfssim *sim, struct conn *conn, struct sim_call *c,
-	   enum accept_stat stat, rpc_xdr_fn *xdr_res, void *res)
+send_bytes(struct nfssim *sim, struct conn *conn, const struct sim_call *c,
+	   const void *reply, size_t len)
+{
+	const struct nfssim_verdict *v = &c->verdict;
+	unsigned char *garbled = NULL;
+	unsigned i;
+
+	(void)sim;
+	if (v->garbage) {
+		garbled = sim_garble(v->garbage, c->pub.prog, c->pub.proc,
+				     reply, len, &len);
+		if (!garbled)
+			return;
+		reply = garbled;
+	}
+	for (i = 0; i <= v->copies; i++)
+		conn_reply(conn, reply, len, v);
+	free(garbled);
+}
+
+/* A whole reply, which the caller frees; NULL: no memory. */
+static unsigned char *
+encode(const struct sim_call *c, enum accept_stat stat, rpc_xdr_fn *xdr_res,
+       void *res, size_t *len)
 {
 	size_t room = 64 + (xdr_res && stat == SUCCESS ?
 			    xdr_sizeof((xdrproc_t)xdr_res, res) : 0);
 	unsigned char *buf = malloc(room);
-	unsigned i;
-	ssize_t len = -1;
+	ssize_t ret = -1;
 
 	if (buf)
-		len = rpc_encode_accepted(buf, room, c->pub.xid, stat, xdr_res,
+		ret = rpc_encode_accepted(buf, room, c->pub.xid, stat, xdr_res,
 					  res, 0);
-	for (i = 0; len > 0 && i <= c->verdict.copies; i++)
-		conn_reply(conn, buf, (size_t)len,
-			   sim->opt.delay_usec + c->verdict.delay_usec);
-	free(buf);
+	if (ret < 0) {
+		free(buf);
+		return NULL;
+	}
+	*len = (size_t)ret;
+	return buf;
 }
 
-/* Every NFS result begins with its status, and the rest may be zeros. */
 static void
-perform(struct nfssim *sim, struct conn *conn, struct sim_call *c,
-	const struct sim_proc *p, void *args)
+refuse(struct nfssim *sim, struct conn *conn, const struct sim_call *c,
+       enum accept_stat stat)
 {
-	void *res = call_alloc(c, p->res_bytes + 8);
+	size_t len;
+	unsigned char *reply = conn ? encode(c, stat, NULL, NULL, &len) : NULL;
 
+	if (reply)
+		send_bytes(sim, conn, c, reply, len);
+	free(reply);
+}
+
+/* The last of it: sent, or what else the verdict wants. */
+static void
+dismiss(struct nfssim *sim, struct conn *conn, const struct sim_call *c,
+	const void *reply, size_t len)
+{
+	const struct nfssim_verdict *v = &c->verdict;
+
+	if (v->restart == NFSSIM_DONE)
+		nfssim_restart(sim, v->restart_verifier);
+	else if (conn && v->cut)
+		conn_close(conn);
+	else if (conn && !v->lose_reply)
+		send_bytes(sim, conn, c, reply, len);
+}
+
+static void
+set_clock(struct nfssim *sim)
+{
 	sim->store.now = (uint64_t)((int64_t)loop_now(sim->loop) +
 				    sim->opt.wall_usec) * 1000;
-	if (!res)
-		return;
-	if (c->verdict.status && p->res_bytes)
-		*(nfsstat3 *)res = (nfsstat3)c->verdict.status;
-	else if (p->run)
-		p->run(sim, c, args, res);
-	if (!conn)
-		return;
-	if (c->verdict.cut)
-		conn_close(conn);
-	else if (!c->verdict.lose_reply)
-		send_reply(sim, conn, c, SUCCESS, p->xdr_res, res);
 }
 
-/* What is to become of a call that came just now; true: do it now. */
+/* Every NFS result begins with its status, and the rest may be zeros; of
+   MOUNT's only MNT's does. */
 static bool
-judge(struct nfssim *sim, struct conn *conn, struct sim_call *c,
-      const void *args, const void *record, size_t len)
+has_status(const struct sim_call *c, const struct sim_proc *p)
+{
+	return p->res_bytes && (c->pub.prog == NFSSIM_NFS || c->pub.proc == 1);
+}
+
+static void
+run(struct nfssim *sim, struct sim_call *c, const struct sim_proc *p,
+    void *args, void *res)
+{
+	nfsstat3 st = (nfsstat3)c->verdict.status;
+
+	sim->bare = c->verdict.garbage == NFSSIM_NO_ATTRIBUTES ||
+		    c->verdict.garbage == NFSSIM_NO_HANDLE;
+	if (!st && c->pub.prog == NFSSIM_NFS)
+		st = access_check(sim, c, args);
+	if (st && has_status(c, p))
+		*(nfsstat3 *)res = st;
+	else if (p->run)
+		p->run(sim, c, args, res);
+	sim->bare = false;
+}
+
+static void
+perform(struct nfssim *sim, struct conn *conn, const struct sim_record *rec,
+	struct sim_call *c, const struct sim_proc *p, void *args)
+{
+	void *res = call_alloc(c, p->res_bytes + 8);
+	unsigned char *reply;
+	size_t len;
+	bool jukebox;
+
+	set_clock(sim);
+	if (!res)
+		return;
+	run(sim, c, p, args, res);
+	reply = encode(c, SUCCESS, p->xdr_res, res, &len);
+	if (!reply)
+		return;
+	jukebox = has_status(c, p) && *(nfsstat3 *)res == NFS3ERR_JUKEBOX;
+	if (c->pub.prog == NFSSIM_NFS)
+		drc_answered(sim, &c->pub, rec, reply, len, !jukebox);
+	dismiss(sim, conn, c, reply, len);
+	free(reply);
+}
+
+static bool
+is_fault(const struct nfssim_verdict *v)
+{
+	static const struct nfssim_verdict none;
+
+	return memcmp(v, &none, sizeof none);
+}
+
+/* Answers a call that came before, or not; true: it is new. */
+static bool
+is_new(struct nfssim *sim, struct conn *conn, const struct sim_record *rec,
+       struct sim_call *c)
+{
+	const void *reply;
+	size_t len;
+
+	if (c->pub.prog != NFSSIM_NFS)
+		return true;
+	switch (drc_ask(sim, &c->pub, rec, &reply, &len)) {
+	case DRC_NEW:
+		return true;
+	case DRC_DROP:
+		sim->stats.drc_drops++;
+		return false;
+	case DRC_REPLAY:
+		sim->stats.drc_hits++;
+		dismiss(sim, conn, c, reply, len);
+		return false;
+	}
+	return true;
+}
+
+/* What is to become of a call that came just now; true: do it. */
+static bool
+judge(struct nfssim *sim, struct conn *conn, const struct sim_record *rec,
+      struct sim_call *c, const void *args)
 {
 	if (sim->opt.fault)
 		sim->opt.fault(sim->opt.fault_arg, &c->pub, &c->verdict);
+	if (sim->script)
+		script_judge(sim, &c->pub, &c->verdict);
+	if (is_fault(&c->verdict))
+		sim->stats.faults++;
 	if (c->pub.prog == NFSSIM_NFS)
 		sim->stats.calls[c->pub.proc]++;
 	else
@@ -250,77 +371,168 @@ judge(struct nfssim *sim, struct conn *conn, struct sim_call *c,
 		return false;
 	if (c->pub.prog == NFSSIM_NFS && c->pub.proc == NFSPROC3_WRITE)
 		write_came(sim, c->pub.xid, args);
-	if (!c->verdict.hold_usec)
+	if (!is_new(sim, conn, rec, c))
+		return false;
+	if (!c->verdict.hold_usec || sim->model)
 		return true;
-	conn_hold(conn, record, len, &c->verdict);
+	conn_hold(conn, rec, &c->verdict);
 	return false;
 }
 
-static void
-handle_call(struct nfssim *sim, struct conn *conn, struct sim_call *c,
-	    const struct sim_proc *p, XDR *x, const void *record, size_t len,
-	    bool is_new)
+/* A WRITE whose payload was left in the socket. */
+static bool_t
+xdr_write_head(XDR *x, WRITE3args *a)
 {
+	return xdr_nfs_fh3(x, &a->file) &&
+	       (x->x_op == XDR_FREE ||
+		(xdr_offset3(x, &a->offset) && xdr_count3(x, &a->count) &&
+		 xdr_stable_how(x, &a->stable) &&
+		 xdr_u_int(x, &a->data.data_len) &&
+		 a->data.data_len <= NFS3_DATA_MAX));
+}
+
+static rpc_xdr_fn *
+args_xdr(const struct sim_proc *p, const struct sim_call *c,
+	 const struct sim_record *rec)
+{
+	return c->pub.prog == NFSSIM_NFS && c->pub.proc == NFSPROC3_WRITE &&
+	       rec->wire_len > rec->len ? (rpc_xdr_fn *)xdr_write_head :
+					  p->xdr_args;
+}
+
+/* Where a call stands while it is handled. */
+struct stand {
+	struct conn *conn;
+	const struct sim_record *rec;
+	struct job *job;
+	uint64_t when;
+	bool judged;
+	bool kept;		/* the job is */
+};
+
+static void
+handle_call(struct nfssim *sim, struct stand *s, struct sim_call *c,
+	    const struct sim_proc *p, XDR *x)
+{
+	rpc_xdr_fn *xdr = args_xdr(p, c, s->rec);
 	void *args = call_alloc(c, p->args_bytes + 8);
 
 	if (!args)
 		return;
-	if (!p->xdr_args || ((xdrproc_t)p->xdr_args)(x, args)) {
+	if (!xdr || ((xdrproc_t)xdr)(x, args)) {
 		if (c->pub.prog == NFSSIM_NFS)
 			say_args(p, args, &c->pub);
-		if (!is_new || judge(sim, conn, c, args, record, len))
-			perform(sim, conn, c, p, args);
-	} else if (conn) {
-		send_reply(sim, conn, c, GARBAGE_ARGS, NULL, NULL);
+		if (!s->judged && !judge(sim, s->conn, s->rec, c, args)) {
+			s->kept = false;
+		} else if (s->job) {
+			s->kept = true;
+			sim_job_run(sim, s->job, c, s->when);
+		} else {
+			perform(sim, s->conn, s->rec, c, p, args);
+		}
+	} else {
+		refuse(sim, s->conn, c, GARBAGE_ARGS);
 	}
-	if (p->xdr_args)
-		xdr_free((xdrproc_t)p->xdr_args, args);
+	if (xdr)
+		xdr_free((xdrproc_t)xdr, args);
 }
 
 static void
-handle(struct nfssim *sim, struct conn *conn, const void *record, size_t len,
-       const struct nfssim_verdict *verdict)
+handle(struct nfssim *sim, struct stand *s, struct sim_call *c)
 {
-	struct sim_call c = { 0 };
 	struct rpc_call_info info;
 	const struct sim_proc *p;
 	union {
 		const void *in;
 		char *out;
-	} u = { record };
+	} u = { s->rec->data };
 	XDR x;
 
-	xdrmem_create(&x, u.out, (u_int)len, XDR_DECODE);
-	if (!len || rpc_decode_call(&x, &info) < 0) {
-		if (conn)
-			conn_close(conn);
+	xdrmem_create(&x, u.out, (u_int)s->rec->len, XDR_DECODE);
+	if (!s->rec->len || rpc_decode_call(&x, &info) < 0) {
+		if (s->conn)
+			conn_close(s->conn);
 		return;
 	}
-	say_header(sim, &info, &c.pub);
-	if (verdict)
-		c.verdict = *verdict;
+	say_header(sim, &info, &c->pub);
+	access_who(sim, c);
 	p = find_proc(&info);
+	if (sim->opt.secure_port && s->conn && !s->judged &&
+	    !conn_is_secure(s->conn) && !c->verdict.status)
+		c->verdict.status = info.prog == NFSSIM_MOUNT ?
+				    NFS3ERR_ACCES : NFS3ERR_PERM;
 	if (info.prog != NFSSIM_NFS && info.prog != NFSSIM_MOUNT)
-		send_reply(sim, conn, &c, PROG_UNAVAIL, NULL, NULL);
+		refuse(sim, s->conn, c, PROG_UNAVAIL);
 	else if (info.vers != 3)
-		send_reply(sim, conn, &c, PROG_MISMATCH, NULL, NULL);
+		refuse(sim, s->conn, c, PROG_MISMATCH);
 	else if (!p)
-		send_reply(sim, conn, &c, PROC_UNAVAIL, NULL, NULL);
+		refuse(sim, s->conn, c, PROC_UNAVAIL);
 	else
-		handle_call(sim, conn, &c, p, &x, record, len, !verdict);
-	free_allocs(&c);
+		handle_call(sim, s, c, p, &x);
+	free_allocs(c);
+}
+
+bool
+sim_handle(struct nfssim *sim, struct conn *conn, const struct sim_record *rec,
+	   struct job *job, uint64_t when)
+{
+	struct stand s = { .conn = conn, .rec = rec, .job = job,
+			   .when = when };
+	struct sim_call c;
+
+	memset(&c, 0, sizeof c);
+	handle(sim, &s, &c);
+	return s.kept;
 }
 
 void
-sim_record(struct nfssim *sim, struct conn *conn, const void *record,
-	   size_t len)
+sim_perform(struct nfssim *sim, struct conn *conn,
+	    const struct sim_record *rec, const struct nfssim_verdict *verdict,
+	    const struct snapshot *snapshot)
 {
-	handle(sim, conn, record, len, NULL);
+	struct stand s = { .conn = conn, .rec = rec, .judged = true };
+	struct sim_call c;
+
+	memset(&c, 0, sizeof c);
+	c.verdict = *verdict;
+	c.snapshot = snapshot;
+	handle(sim, &s, &c);
 }
 
-void
-sim_held(struct nfssim *sim, struct conn *conn, const void *record, size_t len,
-	 const struct nfssim_verdict *verdict)
+/*
+ * Of a WRITE that has come in part: answers it as done, and stable.  What
+ * follows of it is not done.  true: it was one, and that is to be forgotten.
+ */
+bool
+sim_early(struct nfssim *sim, struct conn *conn, const void *head, size_t len)
 {
-	handle(sim, conn, record, len, verdict);
+	struct rpc_call_info info;
+	WRITE3args a = { 0 };
+	WRITE3res r = { .status = NFS3_OK };
+	struct sim_call c;
+	union {
+		const void *in;
+		char *out;
+	} u = { head };
+	unsigned char *reply = NULL;
+	size_t reply_len;
+	XDR x;
+
+	memset(&c, 0, sizeof c);
+	xdrmem_create(&x, u.out, (u_int)len, XDR_DECODE);
+	if (rpc_decode_call(&x, &info) == 0 && info.prog == NFSSIM_NFS &&
+	    info.proc == NFSPROC3_WRITE && xdr_write_head(&x, &a)) {
+		c.pub.xid = info.xid;
+		r.WRITE3res_u.resok.count = a.count;
+		r.WRITE3res_u.resok.committed = FILE_SYNC;
+		reply = encode(&c, SUCCESS, (rpc_xdr_fn *)xdr_WRITE3res, &r,
+			       &reply_len);
+	}
+	xdr_free((xdrproc_t)xdr_write_head, &a);
+	if (!reply)
+		return false;
+	sim->early--;
+	conn_reply(conn, reply, reply_len, &c.verdict);
+	free(reply);
+	return true;
 }

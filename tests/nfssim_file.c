@@ -4,8 +4,6 @@
 
 #include "tests/nfssim_int.h"
 
-#define MAX_FILE (1ull << 62)
-
 nfsstat3
 sim_node(struct nfssim *sim, const nfs_fh3 *fh, struct node **n)
 {
@@ -49,18 +47,18 @@ void
 sim_post_attr(const struct nfssim *sim, const struct node *n,
 	      post_op_attr *a)
 {
-	a->attributes_follow = n != NULL;
-	if (n)
+	a->attributes_follow = n && !sim->bare;
+	if (a->attributes_follow)
 		sim_attr(sim, n, &a->post_op_attr_u.attributes);
 }
 
 void
-sim_pre_attr(const struct node *n, pre_op_attr *a)
+sim_pre_attr(const struct nfssim *sim, const struct node *n, pre_op_attr *a)
 {
 	wcc_attr *w = &a->pre_op_attr_u.attributes;
 
-	a->attributes_follow = n != NULL;
-	if (!n)
+	a->attributes_follow = n && !sim->bare;
+	if (!a->attributes_follow)
 		return;
 	w->size = n->type == NF3REG ? n->contents.size : 4096;
 	say_time(n->mtime, &w->mtime);
@@ -70,13 +68,23 @@ sim_pre_attr(const struct node *n, pre_op_attr *a)
 static nfsstat3
 set_size(struct nfssim *sim, struct node *n, uint64_t size)
 {
+	uint64_t old = n->contents.size;
+	nfsstat3 st = NFS3_OK;
+
 	if (n->type == NF3DIR)
 		return NFS3ERR_ISDIR;
 	if (n->type != NF3REG)
 		return NFS3ERR_INVAL;
-	if (size > MAX_FILE)
+	if (size > sim->fsinfo.maxfilesize)
 		return NFS3ERR_FBIG;
-	contents_truncate(&n->contents, size);
+	if (size > old)
+		access_room(sim, n, old, size - old, &st);
+	if (st == NFS3_OK)
+		st = contents_truncate(&n->contents, size);
+	if (st != NFS3_OK)
+		return st;
+	if (sim->model)
+		model_truncate(sim->model, n->id, size);
 	n->mtime = store_time(&sim->store);
 	return NFS3_OK;
 }
@@ -134,7 +142,7 @@ setattr(struct nfssim *sim, struct sim_call *c, const void *args, void *res)
 	r->status = sim_node(sim, &a->object, &n);
 	if (!n)
 		return;
-	sim_pre_attr(n, &wcc->before);
+	sim_pre_attr(sim, n, &wcc->before);
 	if (a->guard.check &&
 	    nsec_of(&a->guard.sattrguard3_u.obj_ctime) != n->ctime)
 		r->status = NFS3ERR_NOT_SYNC;
@@ -143,7 +151,6 @@ setattr(struct nfssim *sim, struct sim_call *c, const void *args, void *res)
 	sim_post_attr(sim, n, &wcc->after);
 }
 
-/* Everybody may do everything. */
 static void
 access3(struct nfssim *sim, struct sim_call *c, const void *args, void *res)
 {
@@ -151,12 +158,11 @@ access3(struct nfssim *sim, struct sim_call *c, const void *args, void *res)
 	ACCESS3res *r = res;
 	struct node *n;
 
-	(void)c;
 	r->status = sim_node(sim, &a->object, &n);
 	if (!n)
 		return;
 	sim_post_attr(sim, n, &r->ACCESS3res_u.resok.obj_attributes);
-	r->ACCESS3res_u.resok.access = a->access;
+	r->ACCESS3res_u.resok.access = access_bits(sim, c, n, a->access);
 }
 
 static void
@@ -200,6 +206,8 @@ read3(struct nfssim *sim, struct sim_call *c, const void *args, void *res)
 	r->status = check_file(n);
 	if (r->status != NFS3_OK)
 		return;
+	if (c->verdict.garbage == NFSSIM_OVERSIZED)
+		len = a->count + 4096;
 	ok->data.data_val = call_alloc(c, len + 1);
 	if (!ok->data.data_val) {
 		r->status = NFS3ERR_SERVERFAULT;
@@ -207,28 +215,86 @@ read3(struct nfssim *sim, struct sim_call *c, const void *args, void *res)
 	}
 	len = contents_read(&n->contents, false, a->offset,
 			    ok->data.data_val, len);
+	sim->stats.read_bytes += len;
+	if (c->verdict.garbage == NFSSIM_OVERSIZED)
+		len = a->count + 4096;
 	ok->data.data_len = ok->count = (uint32_t)len;
 	ok->eof = a->offset + len >= n->contents.size;
 }
 
 static void
-say_verifier(const struct nfssim *sim, char verf[NFS3_WRITEVERFSIZE])
+say_verifier(const struct nfssim *sim, const struct sim_call *c,
+	     char verf[NFS3_WRITEVERFSIZE])
 {
-	memcpy(verf, &sim->verifier, NFS3_WRITEVERFSIZE);
+	uint64_t v = c->verdict.verifier ? c->verdict.verifier : sim->verifier;
+
+	memcpy(verf, &v, NFS3_WRITEVERFSIZE);
 }
 
-/* What of a WRITE is done: the server's limit, or a fault's. */
-static uint32_t
-write_length(const struct nfssim *sim, const struct sim_call *c,
-	     const WRITE3args *a)
+static stable_how
+granted(const struct sim_call *c, stable_how asked)
 {
-	uint32_t len = a->count;
+	return c->verdict.set_committed ? (stable_how)c->verdict.committed :
+	       c->verdict.sync ? FILE_SYNC : asked;
+}
+
+bool
+sim_is_stable(const struct sim_call *c)
+{
+	return granted(c, (stable_how)c->pub.stable) != UNSTABLE;
+}
+
+/* What of a WRITE is done: the server's limit, a fault's, what there is room
+   for. */
+static uint32_t
+write_length(struct nfssim *sim, const struct sim_call *c,
+	     const struct node *n, const WRITE3args *a, nfsstat3 *st)
+{
+	const struct nfssim_verdict *v = &c->verdict;
+	uint64_t len = a->count, end;
 
 	if (len > sim->opt.wtmax)
 		len = sim->opt.wtmax;
-	if (c->verdict.short_count && len > c->verdict.short_count)
-		len = c->verdict.short_count;
-	return len;
+	if (v->short_count && len > v->short_count)
+		len = v->short_count;
+	if (v->count_0)
+		len = 0;
+	end = sim->fsinfo.maxfilesize;
+	if (len && a->offset >= end)
+		*st = NFS3ERR_FBIG;
+	else if (len > end - a->offset)
+		len = end - a->offset;
+	if (*st == NFS3_OK)
+		len = access_room(sim, n, a->offset, len, st);
+	return *st == NFS3_OK ? (uint32_t)len : 0;
+}
+
+static nfsstat3
+put(struct nfssim *sim, struct sim_call *c, struct node *n,
+    const WRITE3args *a, WRITE3resok *ok)
+{
+	nfsstat3 st = a->count != a->data.data_len ? NFS3ERR_INVAL :
+						     check_file(n);
+	uint32_t len = 0;
+	bool stable = sim_is_stable(c);
+
+	if (st == NFS3_OK)
+		len = write_length(sim, c, n, a, &st);
+	if (st == NFS3_OK && !c->verdict.lie)
+		st = contents_write(&n->contents, a->offset, a->data.data_val,
+				    len, stable);
+	if (st != NFS3_OK)
+		return st;
+	if (!c->verdict.lie) {
+		n->mtime = n->ctime = store_time(&sim->store);
+		sim->stats.written_bytes += len;
+		sim->stats.stable_bytes += stable ? len : 0;
+	}
+	ok->count = c->verdict.garbage == NFSSIM_OVERSIZED ? a->count + 1 :
+							     len;
+	ok->committed = granted(c, a->stable);
+	say_verifier(sim, c, ok->verf);
+	return NFS3_OK;
 }
 
 static void
@@ -237,27 +303,29 @@ write3(struct nfssim *sim, struct sim_call *c, const void *args, void *res)
 	const WRITE3args *a = args;
 	WRITE3res *r = res;
 	WRITE3resok *ok = &r->WRITE3res_u.resok;
-	uint32_t len = write_length(sim, c, a);
-	bool stable = a->stable != UNSTABLE || c->verdict.sync;
 	struct node *n;
 
 	r->status = sim_node(sim, &a->file, &n);
 	if (!n)
 		return;
-	sim_pre_attr(n, &ok->file_wcc.before);
-	r->status = a->count != a->data.data_len ? NFS3ERR_INVAL :
-						   check_file(n);
-	if (r->status == NFS3_OK)
-		r->status = contents_write(&n->contents, a->offset,
-					   a->data.data_val, len, stable);
-	if (r->status == NFS3_OK) {
-		n->mtime = n->ctime = store_time(&sim->store);
-		sim->stats.written_bytes += len;
-		ok->count = len;
-		ok->committed = c->verdict.sync ? FILE_SYNC : a->stable;
-		say_verifier(sim, ok->verf);
-	}
+	sim_pre_attr(sim, n, &ok->file_wcc.before);
+	r->status = put(sim, c, n, a, ok);
 	sim_post_attr(sim, n, &ok->file_wcc.after);
+}
+
+static nfsstat3
+make_stable(struct nfssim *sim, const struct sim_call *c, struct contents *d,
+	    const COMMIT3args *a)
+{
+	uint64_t before = d->stabilized;
+	nfsstat3 st;
+
+	if (c->verdict.lie)
+		return NFS3_OK;
+	st = c->snapshot ? contents_apply(d, c->snapshot) :
+			   contents_commit(d, a->offset, a->count);
+	sim->stats.stable_bytes += d->stabilized - before;
+	return st;
 }
 
 static void
@@ -268,16 +336,15 @@ commit3(struct nfssim *sim, struct sim_call *c, const void *args, void *res)
 	COMMIT3resok *ok = &r->COMMIT3res_u.resok;
 	struct node *n;
 
-	(void)c;
 	r->status = sim_node(sim, &a->file, &n);
 	if (!n)
 		return;
-	sim_pre_attr(n, &ok->file_wcc.before);
+	sim_pre_attr(sim, n, &ok->file_wcc.before);
 	r->status = check_file(n);
-	if (r->status == NFS3_OK) {
-		contents_commit(&n->contents, a->offset, a->count);
-		say_verifier(sim, ok->verf);
-	}
+	if (r->status == NFS3_OK)
+		r->status = make_stable(sim, c, &n->contents, a);
+	if (r->status == NFS3_OK)
+		say_verifier(sim, c, ok->verf);
 	sim_post_attr(sim, n, &ok->file_wcc.after);
 }
 
@@ -294,7 +361,9 @@ fsstat(struct nfssim *sim, struct sim_call *c, const void *args, void *res)
 	if (!n)
 		return;
 	sim_post_attr(sim, n, &ok->obj_attributes);
-	ok->tbytes = ok->fbytes = ok->abytes = 1ull << 40;
+	ok->tbytes = sim->full_bytes < 1ull << 40 ? sim->full_bytes :
+						    1ull << 40;
+	ok->fbytes = ok->abytes = access_free_bytes(sim);
 	ok->tfiles = ok->ffiles = ok->afiles = 1 << 20;
 }
 
@@ -304,6 +373,7 @@ fsinfo(struct nfssim *sim, struct sim_call *c, const void *args, void *res)
 	const FSINFO3args *a = args;
 	FSINFO3res *r = res;
 	FSINFO3resok *ok = &r->FSINFO3res_u.resok;
+	const struct nfssim_fsinfo *f = &sim->fsinfo;
 	struct node *n;
 
 	(void)c;
@@ -311,17 +381,16 @@ fsinfo(struct nfssim *sim, struct sim_call *c, const void *args, void *res)
 	if (!n)
 		return;
 	sim_post_attr(sim, n, &ok->obj_attributes);
-	ok->rtmax = sim->opt.rtmax;
-	ok->rtpref = sim->opt.rtpref;
-	ok->rtmult = 4096;
-	ok->wtmax = sim->opt.wtmax;
-	ok->wtpref = sim->opt.wtpref;
-	ok->wtmult = 4096;
-	ok->dtpref = 65536;
-	ok->maxfilesize = MAX_FILE;
+	ok->rtmax = f->rtmax;
+	ok->rtpref = f->rtpref;
+	ok->rtmult = f->rtmult;
+	ok->wtmax = f->wtmax;
+	ok->wtpref = f->wtpref;
+	ok->wtmult = f->wtmult;
+	ok->dtpref = f->dtpref;
+	ok->maxfilesize = f->maxfilesize;
 	ok->time_delta.nseconds = 1;
-	ok->properties = FSF3_LINK | FSF3_SYMLINK | FSF3_HOMOGENEOUS |
-			 FSF3_CANSETTIME;
+	ok->properties = f->properties;
 }
 
 static void

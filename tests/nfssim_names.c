@@ -54,8 +54,8 @@ make(struct nfssim *sim, struct sim_call *c, struct node *dir,
 
 	if (st != NFS3_OK)
 		return st;
-	(*n)->uid = c->pub.uid;
-	(*n)->gid = c->pub.gid;
+	(*n)->uid = c->uid;
+	(*n)->gid = c->gid;
 	return attr ? sim_set_attr(sim, *n, attr) : NFS3_OK;
 }
 
@@ -67,7 +67,8 @@ say_made(struct nfssim *sim, struct sim_call *c, nfsstat3 st,
 	wcc_data *wcc = st == NFS3_OK ? out->dir_ok : out->dir_fail;
 
 	if (st == NFS3_OK) {
-		out->obj->handle_follows = TRUE;
+		out->obj->handle_follows =
+			c->verdict.garbage != NFSSIM_NO_HANDLE;
 		say_handle(sim, c, n, &out->obj->post_op_fh3_u.handle);
 		sim_post_attr(sim, n, out->attr);
 	}
@@ -113,6 +114,8 @@ make_file(struct nfssim *sim, struct sim_call *c, struct node *dir,
 	if (st != NFS3_OK || (*n)->type != NF3REG)
 		return st == NFS3_OK ? NFS3ERR_EXIST : st;
 	/* there already: only the size is set, as other servers do */
+	if (attr->size.set_it && !access_may_write(sim, c, *n))
+		return NFS3ERR_ACCES;
 	if (attr->size.set_it) {
 		sattr3 size_only = { .size = attr->size };
 
@@ -133,7 +136,7 @@ create(struct nfssim *sim, struct sim_call *c, const void *args, void *res)
 	pre_op_attr before;
 
 	r->status = sim_node(sim, &a->where.dir, &dir);
-	sim_pre_attr(dir, &before);
+	sim_pre_attr(sim, dir, &before);
 	if (dir)
 		r->status = make_file(sim, c, dir, a, &n);
 	say_made(sim, c, r->status, dir, &before, n, &out);
@@ -151,7 +154,7 @@ mkdir3(struct nfssim *sim, struct sim_call *c, const void *args, void *res)
 	pre_op_attr before;
 
 	r->status = sim_node(sim, &a->where.dir, &dir);
-	sim_pre_attr(dir, &before);
+	sim_pre_attr(sim, dir, &before);
 	if (dir)
 		r->status = make(sim, c, dir, a->where.name, NF3DIR, NULL,
 				 &a->attributes, &n);
@@ -170,7 +173,7 @@ symlink3(struct nfssim *sim, struct sim_call *c, const void *args, void *res)
 	pre_op_attr before;
 
 	r->status = sim_node(sim, &a->where.dir, &dir);
-	sim_pre_attr(dir, &before);
+	sim_pre_attr(sim, dir, &before);
 	if (dir)
 		r->status = make(sim, c, dir, a->where.name, NF3LNK,
 				 a->symlink.symlink_data,
@@ -201,7 +204,7 @@ remove_by(struct nfssim *sim, const diropargs3 *a, REMOVE3res *r,
 	struct node *dir;
 
 	r->status = sim_node(sim, &a->dir, &dir);
-	sim_pre_attr(dir, &wcc->before);
+	sim_pre_attr(sim, dir, &wcc->before);
 	if (dir)
 		r->status = fn(&sim->store, dir, a->name);
 	sim_post_attr(sim, dir, &wcc->after);
@@ -234,8 +237,8 @@ rename3(struct nfssim *sim, struct sim_call *c, const void *args, void *res)
 	(void)c;
 	r->status = sim_node(sim, &a->from.dir, &from);
 	st = sim_node(sim, &a->to.dir, &to);
-	sim_pre_attr(from, &ok->fromdir_wcc.before);
-	sim_pre_attr(to, &ok->todir_wcc.before);
+	sim_pre_attr(sim, from, &ok->fromdir_wcc.before);
+	sim_pre_attr(sim, to, &ok->todir_wcc.before);
 	if (r->status == NFS3_OK)
 		r->status = st;
 	if (from && to)
@@ -257,7 +260,7 @@ link3(struct nfssim *sim, struct sim_call *c, const void *args, void *res)
 	(void)c;
 	r->status = sim_node(sim, &a->file, &n);
 	st = sim_node(sim, &a->link.dir, &dir);
-	sim_pre_attr(dir, &ok->linkdir_wcc.before);
+	sim_pre_attr(sim, dir, &ok->linkdir_wcc.before);
 	if (r->status == NFS3_OK)
 		r->status = st;
 	if (n && dir)
