@@ -66,10 +66,12 @@ either(uint64_t value, uint64_t otherwise)
 	return value ? value : otherwise;
 }
 
+static const struct wb_hooks hooks = { poke, gave_up };
+static const struct slab_hooks slab_hooks = { room, released };
+
 static void
 new_session(struct bench *b)
 {
-	static const struct slab_hooks slab_hooks = { room, released };
 	struct nfswb_layout l;
 
 	if (nfswb_layout(&l, b->slab_bytes))
@@ -95,19 +97,63 @@ bench_swap(struct bench *b)
 	b->control = b->other.control;
 	b->head = b->other.head;
 	b->chunk = b->other.chunk;
+	b->kept_place = b->other.kept_place;
+	b->kept = b->other.kept;
 	b->other.slab = was.slab;
 	b->other.view = was.view;
 	b->other.control = was.control;
 	b->other.head = was.head;
 	b->other.chunk = was.chunk;
+	b->other.kept_place = was.kept_place;
+	b->other.kept = was.kept;
 	if (!b->slab)
 		new_session(b);
+}
+
+static void
+new_pipeline(struct bench *b)
+{
+	b->wb = wb_new(&b->limits, &hooks, b, b->now);
+	b->server = wb_server_new(b->wb, &b->params, &calls, b, b->now);
+}
+
+static struct slab *
+take_over(struct bench *b, struct shm_view *v)
+{
+	struct slab *s = slab_new(b->wb, v, &slab_hooks, b);
+
+	slab_void_grants(s);
+	atomic_store(&v->control->g_head, 0);
+	atomic_store(&v->control->g_tail, 0);
+	return s;
+}
+
+void
+bench_crash(struct bench *b)
+{
+	wb_free(b->wb);
+	b->call_nr = 0;
+	b->kept = b->other.kept = 0;
+	b->now += 1000;
+	new_pipeline(b);
+	b->slab = take_over(b, &b->view);
+	b->chunk = b->other.chunk = NFSWB_NO_CHUNK;
+	if (b->other.slab)
+		b->other.slab = take_over(b, &b->other.view);
+}
+
+unsigned
+bench_file_nr(const struct wb_handle *h)
+{
+	unsigned nr;
+
+	memcpy(&nr, file_fh(h->file)->data, sizeof nr);
+	return nr;
 }
 
 void
 bench_init(struct bench *b, const struct bench_options *o)
 {
-	static const struct wb_hooks hooks = { poke, gave_up };
 	struct wb_limits limits = {
 		.dirty_bytes = either(o->dirty_bytes, 64 << 20),
 		.dirty_background_bytes = either(o->background_bytes, 32 << 20),
@@ -125,8 +171,9 @@ bench_init(struct bench *b, const struct bench_options *o)
 	memset(b, 0, sizeof *b);
 	b->now = 1000000;
 	b->wsize = (uint32_t)either(o->wsize, 1 << 20);
-	b->wb = wb_new(&limits, &hooks, b, b->now);
-	b->server = wb_server_new(b->wb, &params, &calls, b, b->now);
+	b->limits = limits;
+	b->params = params;
+	new_pipeline(b);
 	b->slab_bytes = either(o->slab_bytes, 16 << 20);
 	new_session(b);
 }
@@ -218,38 +265,46 @@ ask_for_room(struct bench *b, uint32_t want)
 	bench_turn(b);
 }
 
-bool
-bench_write(struct bench *b, struct wb_handle *h, uint64_t offset,
-	    uint32_t length, unsigned char fill)
+uint32_t
+bench_write_some(struct bench *b, struct wb_handle *h, uint64_t offset,
+		 uint32_t length, unsigned char fill)
 {
-	struct nfswb_ring_entry r = { .kind = h->oflags & O_APPEND
-				      ? NFSWB_RING_APPEND : NFSWB_RING_WRITE };
-	uint32_t n;
+	struct nfswb_ring_entry r = {
+		.kind = h->oflags & O_APPEND ? NFSWB_RING_APPEND
+					     : NFSWB_RING_WRITE,
+		.file = bench_file_nr(h),
+	};
+	uint32_t n, done;
 	uint64_t place;
 	int err;
 
-	while (length) {
-		n = claim(b, length, &place);
+	for (done = 0; done < length; done += n) {
+		n = claim(b, length - done, &place);
 		if (!n) {
-			ask_for_room(b, length);
-			n = claim(b, length, &place);
+			ask_for_room(b, length - done);
+			n = claim(b, length - done, &place);
 		}
 		if (!n)
-			return false;
+			break;
 		memset(b->view.data + place, fill, n);
-		r.offset = r.kind == NFSWB_RING_APPEND ? 0 : offset;
+		r.offset = r.kind == NFSWB_RING_APPEND ? 0 : offset + done;
 		r.place = place;
 		r.length = n;
 		err = slab_post(b->slab, h, &r, ++b->head, b->now);
 		if (err) {
 			b->kept_place = place;
 			b->kept += n;
-			return false;
+			break;
 		}
-		offset += n;
-		length -= n;
 	}
-	return true;
+	return done;
+}
+
+bool
+bench_write(struct bench *b, struct wb_handle *h, uint64_t offset,
+	    uint32_t length, unsigned char fill)
+{
+	return bench_write_some(b, h, offset, length, fill) == length;
 }
 
 void

@@ -38,9 +38,13 @@ struct bench {
 		void *control;
 		uint64_t head;
 		uint32_t chunk;
+		uint64_t kept_place;
+		uint32_t kept;
 	} other;
 	uint64_t slab_bytes;
 	uint32_t wsize;
+	struct wb_limits limits;
+	struct wb_server_params params;
 	uint64_t kept_place;		/* claimed, and the post refused */
 	uint32_t kept;
 	bool hostile;			/* the test writes to the list */
@@ -55,13 +59,20 @@ struct bench_options {
 
 /* 0 in an option: something roomy. */
 void bench_init(struct bench *, const struct bench_options *);
-void bench_free(struct bench *);	/* checks that all sums are zero */
+void bench_free(struct bench *);
+/* The daemon dies, another takes its place over the memory of both sessions: to
+   be imported by the test.  Nothing is open. */
+void bench_crash(struct bench *);
 
 struct wb_handle *bench_open(struct bench *, unsigned file_nr, uid_t uid,
 			     int oflags);
+unsigned bench_file_nr(const struct wb_handle *);
 /* Writes as the library does; false: no room was granted for all of it. */
 bool bench_write(struct bench *, struct wb_handle *, uint64_t offset,
 		 uint32_t length, unsigned char fill);
+/* The same; the bytes for which there was room. */
+uint32_t bench_write_some(struct bench *, struct wb_handle *, uint64_t offset,
+			  uint32_t length, unsigned char fill);
 /* From now on the other session writes (the first time: a new one). */
 void bench_swap(struct bench *);
 /* Turns until nothing asks for another turn; then the books must be right. */

@@ -337,7 +337,7 @@ wb_check(struct wb *wb, bool hostile)
 	LIST_FOREACH(s, &wb->slabs, link) {
 		importing |= s->import != NULL;
 		check_slab(s, &in_slabs, &granted, hostile);
-		check_writer(s, calls);
+		check_writer(s, calls || hostile);
 	}
 	CHECK(granted == wb->granted_bytes);
 	LIST_FOREACH(server, &wb->servers, link) {

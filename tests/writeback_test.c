@@ -659,7 +659,7 @@ static struct wb_handle *
 import_file_of(void *arg, uint32_t file)
 {
 	(void)arg;
-	return file == 0 ? import_handle : NULL;
+	return file == 1 ? import_handle : NULL;
 }
 
 static void

@@ -506,7 +506,7 @@ list_is_kept_by_our_own_books_not_by_what_it_says(void)
 		if (!atomic_load(&l->seq) || l->offset != 1010)
 			continue;
 		rests++;
-		CU_ASSERT_EQUAL(l->file, 0);
+		CU_ASSERT_EQUAL(l->file, 1);
 		CU_ASSERT_EQUAL(atomic_load(&l->state), NFSWB_LIST_DIRTY);
 		CU_ASSERT_EQUAL(atomic_load(&l->length_ringpos),
 				1ull << 32 | 3086);
@@ -524,7 +524,7 @@ static struct wb_handle *
 import_file_of(void *arg, uint32_t file)
 {
 	(void)arg;
-	return file == 0 ? import_handle : NULL;
+	return file == 1 ? import_handle : NULL;
 }
 
 static void

@@ -234,6 +234,19 @@ commit_done(struct wb_call *call, uint64_t now)
 	file_kick(f);
 }
 
+void
+commit_drop(struct wb_file *f)
+{
+	struct commit *c = f->commit;
+
+	if (!c)
+		return;
+	f->commit = NULL;
+	take_back(c);
+	cred_put(c->call.cred);
+	TAILQ_INSERT_TAIL(&f->server->free_commits, c, link);
+}
+
 /* ---- when ---- */
 
 static uint64_t

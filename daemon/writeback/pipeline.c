@@ -18,6 +18,7 @@
 #include "daemon/writeback/sync.h"
 #include "daemon/writeback/throttle.h"
 #include "daemon/writeback/truncate.h"
+#include "daemon/writeback/writepages.h"
 
 struct wb *
 wb_new(const struct wb_limits *limits, const struct wb_hooks *hooks, void *arg,
@@ -56,6 +57,8 @@ drop_all(struct wb_server *s)
 		sync_drop(f);
 		truncate_drop(f);
 		file_late_drop(f);
+		writepages_drop(f);
+		commit_drop(f);
 		while (!LIST_EMPTY(&f->handles))
 			handle_free(LIST_FIRST(&f->handles));
 		for (e = extent_at(f, 0); e; e = n) {

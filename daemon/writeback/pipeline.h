@@ -38,8 +38,9 @@ struct wb_hooks {
 
 struct wb *wb_new(const struct wb_limits *, const struct wb_hooks *, void *arg,
 		  uint64_t now);
-/* Frees all; every server, file and slab must be gone or is dropped.  What was
-   not written stays in the slabs' lists, for the next instance. */
+/* Frees all; every server, file and slab must be gone or is dropped.  Calls that
+   are out are not answered any more.  What was not written stays in the slabs'
+   lists, for the next instance. */
 void wb_free(struct wb *);
 void wb_run(struct wb *, uint64_t now);
 /* Absolute, in the clock of now; UINT64_MAX: only when poked. */

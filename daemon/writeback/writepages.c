@@ -485,3 +485,14 @@ write_done(struct wb_call *c, uint64_t now)
 	extent_release_held(f, now);
 	file_kick(f);
 }
+
+void
+writepages_drop(struct wb_file *f)
+{
+	struct write_op *op;
+
+	while ((op = LIST_FIRST(&f->ops))) {
+		forgotten(op);
+		op_free(op);
+	}
+}
