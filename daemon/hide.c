@@ -5,7 +5,13 @@
  * NFSv3 knows no open files: what is removed is gone.  So a file that somebody
  * here has open is renamed to .nfs… in its folder instead, as kernels do it,
  * and that name removed after the last close.  A file may have several (hard
- * links), and another instance must know of them.
+ * links).
+ *
+ *	remembered -> RENAME -> hidden -> all closed -> REMOVE -> forgotten
+ *
+ * What is remembered outlives the daemon, from before the RENAME until the
+ * REMOVE was answered, so that no hidden name stays for ever.  One that was
+ * never made is no matter: its REMOVE finds nothing.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,6 +27,8 @@ struct hidden {
 	struct wb_file *file;		/* with a reference */
 	struct cred *cred;
 	struct fh folder;
+	uint64_t id;			/* 0: nothing remembers it */
+	bool pending;			/* the RENAME is under way */
 	char name[];
 };
 
@@ -33,18 +41,45 @@ hidden_drop(struct hidden *h)
 	free(h);
 }
 
+static struct hidden *
+hidden_add(struct namespace *ns, struct wb_file *f, struct cred *cred,
+	   const struct fh *folder, const char *name)
+{
+	struct hidden *h = calloc(1, sizeof *h + strlen(name) + 1);
+
+	if (!h)
+		return NULL;
+	h->file = file_ref(f);
+	h->cred = cred_ref(cred);
+	h->folder = *folder;
+	strcpy(h->name, name);
+	LIST_INSERT_HEAD(&ns->hidden, h, entry);
+	return h;
+}
+
+static void
+unhide(struct namespace *ns, uint64_t id)
+{
+	if (ns->memory && id)
+		ns->memory->unhide(ns->memory_arg, id);
+}
+
 /* ---- after the last close ---- */
 
+/* No answer: the next instance, which is told of it, tries again. */
 static void
 remove_came(struct op *op, int err, const void *data)
 {
-	(void)data;
 	if (err && err != -ENOENT)
 		log_warning("%s: its hidden name %s stays on server %s: %s; "
-			    "remove it by hand", file_name(op->file),
-			    op->hidden_leaf, op->server->name, strerror(-err));
+			    "%s", file_name(op->file), op->hidden_leaf,
+			    op->server->name, strerror(-err), data ?
+			    "remove it by hand" : "nfswbd tries again when it "
+			    "starts anew");
 	else if (!file_handle_nr(op->file))
 		file_forget(op->file);
+	if (data)
+		unhide(op->ns, op->hidden_id);
 	op_done(op);
 }
 
@@ -58,6 +93,7 @@ hidden_remove(struct namespace *ns, struct hidden *h)
 	op->file = file_ref(h->file);
 	op->server = servers_of(ns->servers, file_server(h->file));
 	op->hidden_leaf = strdup(h->name);
+	op->hidden_id = h->id;
 	if (op->hidden_leaf)
 		op_remove(op, &h->folder, op->hidden_leaf, remove_came);
 	else
@@ -73,31 +109,131 @@ hidden_closed(void *arg, struct wb_file *f)
 
 	for (h = LIST_FIRST(&ns->hidden); h; h = next) {
 		next = LIST_NEXT(h, entry);
-		if (h->file != f)
+		if (h->file != f || h->pending)
 			continue;
 		hidden_remove(ns, h);
 		hidden_drop(h);
 	}
 }
 
-static int
-hidden_add(struct namespace *ns, struct wb_file *f, struct cred *cred,
-	   const struct fh *folder, const char *name)
-{
-	struct hidden *h = malloc(sizeof *h + strlen(name) + 1);
+/* ---- what is remembered ---- */
 
+static json_t *
+cred_json(const struct cred *cred)
+{
+	json_t *groups = json_array();
+	unsigned i;
+
+	for (i = 0; i < cred->group_nr; i++)
+		json_array_append_new(groups, json_integer(cred->group[i]));
+	return json_pack("{s:I, s:I, s:o}", "uid", (json_int_t)cred->uid,
+			 "gid", (json_int_t)cred->gid, "groups", groups);
+}
+
+static struct cred *
+cred_from_json(const json_t *j)
+{
+	gid_t group[CRED_GROUPS_MAX];
+	json_int_t uid, gid;
+	json_t *groups;
+	unsigned nr;
+
+	if (json_unpack((json_t *)j, "{s:I, s:I, s:o}", "uid", &uid, "gid",
+			&gid, "groups", &groups))
+		return NULL;
+	for (nr = 0; nr < CRED_GROUPS_MAX && nr < json_array_size(groups);
+	     nr++)
+		group[nr] = (gid_t)json_integer_value(
+				json_array_get(groups, nr));
+	return cred_get((uid_t)uid, (gid_t)gid, group, nr);
+}
+
+static int
+remember(struct namespace *ns, struct hidden *h)
+{
+	char folder[2 * FH_MAX + 1], *text = NULL;
+	int err = -ENOMEM;
+	json_t *j;
+
+	if (!ns->memory)
+		return 0;
+	fh_to_hex(&h->folder, folder);
+	j = json_pack("{s:o, s:s, s:s, s:o}", "file",
+		      ns_file_json(ns, h->file), "folder", folder, "leaf",
+		      h->name, "cred", cred_json(h->cred));
+	if (j)
+		text = json_dumps(j, JSON_COMPACT);
+	if (text)
+		err = ns->memory->hide(ns->memory_arg, text, &h->id);
+	free(text);
+	json_decref(j);
+	return err;
+}
+
+static struct hidden *
+restore(struct namespace *ns, const json_t *j)
+{
+	const char *folder, *leaf;
+	struct hidden *h = NULL;
+	json_t *file, *cred_j;
+	struct wb_file *f;
+	struct cred *cred;
+	struct fh fh;
+
+	if (json_unpack((json_t *)j, "{s:o, s:s, s:s, s:o}", "file", &file,
+			"folder", &folder, "leaf", &leaf, "cred", &cred_j) ||
+	    fh_from_hex(&fh, folder))
+		return NULL;
+	f = ns_file_from_json(ns, file);
+	cred = cred_from_json(cred_j);
+	if (f && cred)
+		h = hidden_add(ns, f, cred, &fh, leaf);
+	file_put(f);
+	cred_put(cred);
+	return h;
+}
+
+bool
+ns_restore_hidden(struct namespace *ns, const char *text, uint64_t id)
+{
+	json_t *j = json_loads(text, 0, NULL);
+	struct hidden *h = j ? restore(ns, j) : NULL;
+
+	json_decref(j);
 	if (!h)
-		return -ENOMEM;
-	h->file = file_ref(f);
-	h->cred = cred_ref(cred);
-	h->folder = *folder;
-	strcpy(h->name, name);
-	LIST_INSERT_HEAD(&ns->hidden, h, entry);
-	file_when_closed(f, hidden_closed, ns);
-	return 0;
+		return false;
+	h->id = id;
+	file_when_closed(h->file, hidden_closed, ns);
+	return true;
 }
 
 /* ---- hiding ---- */
+
+/* The server refused: it keeps its name. */
+static void
+hide_undo(struct op *op)
+{
+	struct hidden *h = op->hiding;
+
+	op->hiding = NULL;
+	if (!h)
+		return;
+	unhide(op->ns, h->id);
+	hidden_drop(h);
+}
+
+/* From now on it goes with its last close. */
+static void
+hide_settle(struct op *op)
+{
+	struct hidden *h = op->hiding;
+
+	op->hiding = NULL;
+	if (!h)
+		return;
+	h->pending = false;
+	file_when_closed(h->file, hidden_closed, op->ns);
+}
 
 static void
 hide_came(struct op *op, int err, const void *data)
@@ -105,25 +241,25 @@ hide_came(struct op *op, int err, const void *data)
 	void (*next)(struct op *) = op->hidden;
 	struct wb_file *f = op->file;
 
-	(void)data;
 	if (err == -ENOENT && op->call.transmissions > 1)
 		err = 0;
+	if (err && data)
+		hide_undo(op);
+	else
+		hide_settle(op);	/* no answer: it may have been done */
 	if (op_refused(op, err))
 		return;
-	if (hidden_add(op->ns, f, op->cred, &op->call.fh, op->hidden_leaf))
-		log_warning("%s: no memory to remember its hidden name %s; "
-			    "remove it by hand", file_name(f),
-			    op->hidden_leaf);
 	op->file = NULL;
 	file_put(f);
 	next(op);
 }
 
-void
-op_hide(struct op *op, const struct fh *folder, const char *leaf,
-	struct wb_file *f, void (*next)(struct op *))
+/* Remembers the name that the file will have; 0 or -errno. */
+static int
+hide_prepare(struct op *op, const struct fh *folder)
 {
 	uint64_t unique;
+	int err;
 
 	if (getrandom(&unique, sizeof unique, GRND_NONBLOCK) !=
 	    sizeof unique)
@@ -133,96 +269,51 @@ op_hide(struct op *op, const struct fh *folder, const char *leaf,
 	if (asprintf(&op->hidden_leaf, ".nfs%016llx",
 		     (unsigned long long)unique) < 0) {
 		op->hidden_leaf = NULL;
-		op_fail(op, -ENOMEM, NULL);
-		return;
+		return -ENOMEM;
 	}
-	op->file = file_ref(f);
-	op->hidden = next;
-	op_rename(op, folder, leaf, folder, op->hidden_leaf, hide_came);
-}
-
-/* ---- for another instance ---- */
-
-static json_t *
-hidden_one(const struct hidden *h)
-{
-	char folder[2 * FH_MAX + 1];
-	json_t *groups = json_array();
-	unsigned i;
-
-	for (i = 0; i < h->cred->group_nr; i++)
-		json_array_append_new(groups, json_integer(h->cred->group[i]));
-	fh_to_hex(&h->folder, folder);
-	return json_pack("{s:s, s:s, s:I, s:I, s:o}", "folder", folder,
-			 "name", h->name, "uid", (json_int_t)h->cred->uid,
-			 "gid", (json_int_t)h->cred->gid, "groups", groups);
-}
-
-json_t *
-hidden_describe(struct namespace *ns, const struct wb_file *f)
-{
-	json_t *all = json_array();
-	struct hidden *h;
-
-	LIST_FOREACH(h, &ns->hidden, entry)
-		if (h->file == f)
-			json_array_append_new(all, hidden_one(h));
-	return all;
-}
-
-static void
-hidden_restore_one(struct namespace *ns, struct wb_file *f, const json_t *j)
-{
-	const char *folder, *name;
-	json_int_t uid, gid;
-	gid_t group[CRED_GROUPS_MAX];
-	struct cred *cred;
-	json_t *groups;
-	unsigned nr;
-	struct fh fh;
-
-	if (json_unpack((json_t *)j, "{s:s, s:s, s:I, s:I, s:o}", "folder",
-			&folder, "name", &name, "uid", &uid, "gid", &gid,
-			"groups", &groups) || fh_from_hex(&fh, folder))
-		return;
-	for (nr = 0; nr < CRED_GROUPS_MAX && nr < json_array_size(groups);
-	     nr++)
-		group[nr] = (gid_t)json_integer_value(
-				json_array_get(groups, nr));
-	cred = cred_get((uid_t)uid, (gid_t)gid, group, nr);
-	if (cred)
-		hidden_add(ns, f, cred, &fh, name);
-	cred_put(cred);
-}
-
-static bool
-hidden_known(struct namespace *ns, const struct wb_file *f)
-{
-	struct hidden *h;
-
-	LIST_FOREACH(h, &ns->hidden, entry)
-		if (h->file == f)
-			return true;
-	return false;
+	op->hiding = hidden_add(op->ns, op->file, op->cred, folder,
+				op->hidden_leaf);
+	if (!op->hiding)
+		return -ENOMEM;
+	op->hiding->pending = true;
+	err = remember(op->ns, op->hiding);
+	if (err)
+		hide_undo(op);
+	return err;
 }
 
 void
-hidden_restore(struct namespace *ns, struct wb_file *f, const json_t *all)
+op_hide(struct op *op, const struct fh *folder, const char *leaf,
+	struct wb_file *f, void (*next)(struct op *))
 {
-	size_t i;
+	int err;
 
-	if (hidden_known(ns, f))	/* another session restored it */
-		return;
-	for (i = 0; i < json_array_size(all); i++)
-		hidden_restore_one(ns, f, json_array_get(all, i));
+	op->file = file_ref(f);
+	op->hidden = next;
+	err = hide_prepare(op, folder);
+	if (err)
+		op_fail(op, err, "its hidden name can't be written down");
+	else
+		op_rename(op, folder, leaf, folder, op->hidden_leaf,
+			  hide_came);
 }
 
-/* Stopping: who has the file open resumes with the next instance. */
+/* The op ends early. */
+void
+hidden_leave(struct op *op)
+{
+	hide_settle(op);
+}
+
+/* Stopping: the next instance goes on with them. */
 void
 hidden_free(struct namespace *ns)
 {
 	struct hidden *h;
+	struct op *op;
 
+	LIST_FOREACH(op, &ns->ops, entry)
+		op->hiding = NULL;
 	while ((h = LIST_FIRST(&ns->hidden))) {
 		log_info("%s: its hidden name %s stays on the server until "
 			 "its last user closes it", file_name(h->file),

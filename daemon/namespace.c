@@ -399,6 +399,13 @@ ns_set_drain(struct namespace *ns, void (*drain)(void *arg, struct wb_file *),
 }
 
 void
+ns_set_memory(struct namespace *ns, const struct ns_memory *memory, void *arg)
+{
+	ns->memory = memory;
+	ns->memory_arg = arg;
+}
+
+void
 ns_each_server(struct namespace *ns, void (*fn)(void *arg, struct wb_server *,
 	       struct rpc_client *), void *arg)
 {

@@ -91,6 +91,21 @@ bool ns_below(struct namespace *, const char *target, struct wb_file *);
 void ns_set_drain(struct namespace *, void (*drain)(void *arg,
 		  struct wb_file *), void *arg);
 
+/* What must outlive this instance; set once by the wiring. */
+struct ns_memory {
+	/* What ns_describe says of an open file has changed. */
+	void (*described)(void *arg, struct wb_file *);
+	/* A hidden name is about to be made: text is for ns_restore_hidden, *id
+	   for unhide.  0 or -errno: it can't be remembered. */
+	int (*hide)(void *arg, const char *text, uint64_t *id);
+	/* It is gone again. */
+	void (*unhide)(void *arg, uint64_t id);
+};
+void ns_set_memory(struct namespace *, const struct ns_memory *, void *arg);
+/* A hidden name of an earlier instance, to be removed when nobody has its file
+   open; to be called when all who had are back.  false: not ours. */
+bool ns_restore_hidden(struct namespace *, const char *text, uint64_t id);
+
 /* Each server, for the statistics. */
 struct rpc_client;
 void ns_each_server(struct namespace *, void (*fn)(void *arg,

@@ -27,6 +27,8 @@ struct namespace {
 	LIST_HEAD(, hidden) hidden;
 	void (*drain)(void *arg, struct wb_file *);
 	void *drain_arg;
+	const struct ns_memory *memory;
+	void *memory_arg;
 	bool stopping;
 };
 
@@ -164,6 +166,8 @@ struct op {
 	bool from_is_folder;
 	char *from_leaf;
 	char *hidden_leaf;
+	struct hidden *hiding;		/* remembered, not renamed yet */
+	uint64_t hidden_id;		/* of the one that is being removed */
 	void (*hidden)(struct op *);
 	/* the result */
 	int err;
@@ -192,6 +196,9 @@ uint64_t op_now(const struct op *);
 
 /* ---- files here (ns_file.c, hide.c) ---- */
 
+/* What another instance must know of an open file, but for hidden names. */
+json_t *ns_file_json(struct namespace *, struct wb_file *);
+struct wb_file *ns_file_from_json(struct namespace *, const json_t *);
 /* The file here under that handle, its sessions drained; NULL: none. */
 struct wb_file *ns_file_here(struct op *, const struct fh *);
 void ns_file_attr(struct wb_file *, const struct nfswb_attr *, bool at_open);
@@ -206,9 +213,7 @@ void op_truncate_file(struct op *, uint64_t size, void (*next)(struct op *));
  */
 void op_hide(struct op *, const struct fh *folder, const char *leaf,
 	     struct wb_file *, void (*next)(struct op *));
-/* A JSON array; NULL: no memory. */
-json_t *hidden_describe(struct namespace *, const struct wb_file *);
-void hidden_restore(struct namespace *, struct wb_file *, const json_t *);
+void hidden_leave(struct op *);
 void hidden_free(struct namespace *);
 
 #endif

@@ -186,54 +186,52 @@ ns_read(struct namespace *ns, struct wb_file *f, struct cred *cred,
 
 /* ---- for another instance ---- */
 
-char *
-ns_describe(struct namespace *ns, struct wb_file *f)
+json_t *
+ns_file_json(struct namespace *ns, struct wb_file *f)
 {
 	struct mount *m = file_mount(ns, f);
-	char fh[2 * FH_MAX + 1], *text;
-	json_t *j;
+	char fh[2 * FH_MAX + 1];
 
 	if (!m)
 		return NULL;
 	fh_to_hex(file_fh(f), fh);
-	j = json_pack("{s:s, s:s, s:o, s:o}", "name", file_name(f), "fh", fh,
-		      "mount", mount_describe(m), "hidden",
-		      hidden_describe(ns, f));
-	if (!j)
-		return NULL;
-	text = json_dumps(j, JSON_COMPACT);
-	json_decref(j);
-	return text;
+	return json_pack("{s:s, s:s, s:o}", "name", file_name(f), "fh", fh,
+			 "mount", mount_describe(m));
 }
 
-static struct wb_file *
-restore(struct namespace *ns, const json_t *j)
+struct wb_file *
+ns_file_from_json(struct namespace *ns, const json_t *j)
 {
 	const char *name, *hex;
-	json_t *mount, *hidden;
-	struct wb_file *f;
 	struct target t;
 	struct mount *m;
+	json_t *mount;
 	struct fh fh;
 
-	if (json_unpack((json_t *)j, "{s:s, s:s, s:o, s:o}", "name", &name,
-			"fh", &hex, "mount", &mount, "hidden", &hidden) ||
+	if (json_unpack((json_t *)j, "{s:s, s:s, s:o}", "name", &name, "fh",
+			&hex, "mount", &mount) ||
 	    fh_from_hex(&fh, hex) || target_parse_again(ns->config, name, &t))
 		return NULL;
 	m = mount_restore(ns->servers, &t, mount);
 	target_clear(&t);
-	f = m ? file_get(m->server->wb, &fh, &m->params, name) : NULL;
-	if (!f)
-		return NULL;
-	hidden_restore(ns, f, hidden);
-	return f;
+	return m ? file_get(m->server->wb, &fh, &m->params, name) : NULL;
+}
+
+char *
+ns_describe(struct namespace *ns, struct wb_file *f)
+{
+	json_t *j = ns_file_json(ns, f);
+	char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+
+	json_decref(j);
+	return text;
 }
 
 struct wb_file *
 ns_restore(struct namespace *ns, const char *description)
 {
 	json_t *j = json_loads(description, 0, NULL);
-	struct wb_file *f = j ? restore(ns, j) : NULL;
+	struct wb_file *f = j ? ns_file_from_json(ns, j) : NULL;
 
 	json_decref(j);
 	return f;

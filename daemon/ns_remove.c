@@ -164,8 +164,11 @@ rename_came(struct op *op, int err, const void *data)
 	if (op_refused(op, err))
 		return;
 	f = file_find(op->server->wb, &op->from_fh);
-	if (f)
+	if (f) {
 		file_rename(f, op->target.text);
+		if (op->ns->memory)
+			op->ns->memory->described(op->ns->memory_arg, f);
+	}
 	if (op->walk.found && !fh_equal(&op->walk.fh, &op->from_fh))
 		forget(op, &op->walk.fh, &op->walk.attr);
 	op_done(op);

@@ -59,6 +59,7 @@ op_free(struct op *op)
 	LIST_REMOVE(op, entry);
 	if (op->waits_for_file)
 		handle_abandon(op->file, op);
+	hidden_leave(op);
 	loop_deferred_free(op->ns->loop, op->later);
 	loop_timer_free(op->ns->loop, op->timer);
 	file_put(op->file);

@@ -39,6 +39,7 @@ struct resume {
 	LIST_HEAD(, expected) expected;
 	struct loop_timer *grace, *again;
 	bool grace_over, imported;
+	bool unhidden;			/* hidden names were restored */
 };
 
 /* --- who is expected --- */
@@ -61,6 +62,38 @@ lost(struct sessions *o, struct runtime_session *record)
 			    "nfswbd ran; what it had not written back is gone",
 			    record->id, (int)record->pid);
 	runtime_ended(o->runtime, record);
+}
+
+/* One without open files has nothing that anybody must wait for. */
+static unsigned
+waited_for(const struct resume *re)
+{
+	const struct expected *e;
+	unsigned nr = 0;
+
+	LIST_FOREACH(e, &re->expected, link)
+		nr += !LIST_EMPTY(&e->record->files);
+	return nr;
+}
+
+/* Hidden names are removed when nobody has their file open; so all who may have
+   must be back, or gone. */
+static void
+restore_hidden(struct sessions *o)
+{
+	struct runtime_hidden *h, *next;
+
+	if (o->resume->unhidden || o->importing || waited_for(o->resume))
+		return;
+	o->resume->unhidden = true;
+	for (h = LIST_FIRST(runtime_hidden_list(o->runtime)); h; h = next) {
+		next = LIST_NEXT(h, link);
+		if (ns_restore_hidden(o->env.ns, h->description, h->id))
+			continue;
+		log_warning("a hidden name on a server can't be removed: %s",
+			    h->description);
+		runtime_unhide(o->runtime, h->id);
+	}
 }
 
 static void
@@ -92,18 +125,6 @@ expect(struct resume *re, struct runtime_session *record)
 	if (e->pidfd >= 0)
 		e->death = loop_watch(l, e->pidfd, LOOP_READ, died, e);
 	return e->pidfd < 0 || e->death ? 0 : -ENOMEM;
-}
-
-/* One without open files has nothing that anybody must wait for. */
-static unsigned
-waited_for(const struct resume *re)
-{
-	const struct expected *e;
-	unsigned nr = 0;
-
-	LIST_FOREACH(e, &re->expected, link)
-		nr += !LIST_EMPTY(&e->record->files);
-	return nr;
 }
 
 static void
@@ -150,8 +171,10 @@ resume_new(struct sessions *o)
 		else if (expect(re, s))
 			return -ENOMEM;
 	}
-	if (!waited_for(re))
+	if (!waited_for(re)) {
+		restore_hidden(o);
 		return 0;
+	}
 	o->importing = true;
 	loop_timer_set(o->env.loop, re->grace,
 		       (uint64_t)o->env.config->grace_sec * 1000000);
@@ -532,4 +555,5 @@ resume_check(struct sessions *o)
 			answer(s);
 		session_poke(s);
 	}
+	restore_hidden(o);
 }

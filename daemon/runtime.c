@@ -5,8 +5,11 @@
  *	{"session":1,"secret":"…","pid":…,"starttime":…,"uid":…,"gid":…,
  *	 "groups":[…],"data_bytes":…}			born
  *	{"file":3,"of":1,"token":"…","oflags":…,"description":"…"}
+ *	{"described":3,"of":1,"description":"…"}	another from now on
  *	{"closed":3,"of":1}
  *	{"ended":1}
+ *	{"hidden":7,"description":"…"}
+ *	{"unhidden":7}
  *
  * Appended with one write(2) a line, so that a SIGKILL leaves whole lines; a
  * line that is cut short all the same (no room) is taken back.  The file is
@@ -36,8 +39,9 @@ struct runtime {
 	int lock_fd, fd;
 	uint64_t bytes;		/* of the file now */
 	uint64_t fresh_bytes;	/* when it was last written anew */
-	uint64_t last_id;
+	uint64_t last_id, last_hidden;
 	struct runtime_sessions sessions;
+	struct runtime_hidden_list hidden;
 };
 
 struct runtime_sessions *
@@ -46,7 +50,51 @@ runtime_list(struct runtime *rt)
 	return &rt->sessions;
 }
 
+struct runtime_hidden_list *
+runtime_hidden_list(struct runtime *rt)
+{
+	return &rt->hidden;
+}
+
 /* --- the table in memory --- */
+
+static struct runtime_hidden *
+find_hidden(struct runtime *rt, uint64_t id)
+{
+	struct runtime_hidden *h;
+
+	LIST_FOREACH(h, &rt->hidden, link)
+		if (h->id == id)
+			return h;
+	return NULL;
+}
+
+static void
+hidden_free(struct runtime_hidden *h)
+{
+	LIST_REMOVE(h, link);
+	free(h->description);
+	free(h);
+}
+
+static struct runtime_hidden *
+hidden_new(struct runtime *rt, uint64_t id, const char *description)
+{
+	struct runtime_hidden *h = calloc(1, sizeof *h);
+
+	if (!h)
+		return NULL;
+	h->id = id;
+	h->description = strdup(description);
+	LIST_INSERT_HEAD(&rt->hidden, h, link);
+	if (!h->description) {
+		hidden_free(h);
+		return NULL;
+	}
+	if (id > rt->last_hidden)
+		rt->last_hidden = id;
+	return h;
+}
 
 static void
 file_free(struct runtime_file *f)
@@ -149,6 +197,13 @@ file_line(const struct runtime_session *s, const struct runtime_file *f)
 			 "oflags", f->oflags, "description", f->description);
 }
 
+static json_t *
+hidden_line(const struct runtime_hidden *h)
+{
+	return json_pack("{sI ss}", "hidden", (json_int_t)h->id,
+			 "description", h->description);
+}
+
 /* Writes and frees a line.  0 or -errno: then nothing of it is there. */
 static int
 put_line(int fd, uint64_t *bytes, json_t *line)
@@ -180,8 +235,13 @@ put_all(struct runtime *rt, int fd, uint64_t *bytes)
 {
 	struct runtime_session *s;
 	struct runtime_file *f;
+	struct runtime_hidden *h;
 	int err = 0;
 
+	for (h = LIST_FIRST(&rt->hidden); h && !err; h = LIST_NEXT(h, link))
+		err = put_line(fd, bytes, hidden_line(h));
+	if (err)
+		return err;
 	LIST_FOREACH(s, &rt->sessions, link) {
 		err = put_line(fd, bytes, session_line(s));
 		for (f = LIST_FIRST(&s->files); f && !err;
@@ -305,6 +365,28 @@ read_file(struct runtime *rt, json_t *line)
 }
 
 static bool
+read_described(struct runtime *rt, json_t *line)
+{
+	json_int_t number, of;
+	const char *description;
+	struct runtime_session *s;
+	struct runtime_file *f;
+	char *copy;
+
+	if (json_unpack(line, "{sI sI ss}", "described", &number, "of", &of,
+			"description", &description))
+		return false;
+	s = find_session(rt, (uint64_t)of);
+	f = s ? find_file(s, (uint32_t)number) : NULL;
+	copy = f ? strdup(description) : NULL;
+	if (!copy)
+		return false;
+	free(f->description);
+	f->description = copy;
+	return true;
+}
+
+static bool
 read_closed(struct runtime *rt, json_t *line)
 {
 	struct runtime_session *s;
@@ -334,14 +416,41 @@ read_ended(struct runtime *rt, json_t *line)
 	return true;
 }
 
+static bool
+read_hidden(struct runtime *rt, json_t *line)
+{
+	const char *description;
+	json_int_t id;
+
+	return !json_unpack(line, "{sI ss}", "hidden", &id, "description",
+			    &description) &&
+	       !find_hidden(rt, (uint64_t)id) &&
+	       hidden_new(rt, (uint64_t)id, description);
+}
+
+static bool
+read_unhidden(struct runtime *rt, json_t *line)
+{
+	struct runtime_hidden *h = find_hidden(rt,
+		(uint64_t)json_integer_value(json_object_get(line,
+							     "unhidden")));
+
+	if (h)
+		hidden_free(h);
+	return h;
+}
+
 static const struct {
 	const char *key;
 	bool (*read)(struct runtime *, json_t *);
 } kinds[] = {
 	{ "session", read_session },
 	{ "file", read_file },
+	{ "described", read_described },
 	{ "closed", read_closed },
 	{ "ended", read_ended },
+	{ "hidden", read_hidden },
+	{ "unhidden", read_unhidden },
 };
 
 static bool
@@ -420,6 +529,7 @@ runtime_open(const char *dir, char **error)
 	}
 	rt->lock_fd = rt->fd = -1;
 	LIST_INIT(&rt->sessions);
+	LIST_INIT(&rt->hidden);
 	if (asprintf(&rt->path, "%s/sessions", dir) < 0)
 		rt->path = NULL;
 	else
@@ -449,6 +559,8 @@ runtime_close(struct runtime *rt)
 		LIST_REMOVE(s, link);
 		session_free(s);
 	}
+	while (!LIST_EMPTY(&rt->hidden))
+		hidden_free(LIST_FIRST(&rt->hidden));
 	if (rt->fd >= 0)
 		close(rt->fd);
 	if (rt->lock_fd >= 0)
@@ -517,6 +629,26 @@ runtime_opened(struct runtime *rt, struct runtime_session *s, uint32_t number,
 	return 0;
 }
 
+int
+runtime_described(struct runtime *rt, struct runtime_session *s,
+		  struct runtime_file *f, const char *description)
+{
+	char *copy = strdup(description), *old = f->description;
+	int err;
+
+	if (!copy)
+		return -ENOMEM;
+	/* first here: the line may have the whole file written anew */
+	f->description = copy;
+	err = append(rt, json_pack("{sI sI ss}", "described",
+				   (json_int_t)f->number, "of",
+				   (json_int_t)s->id, "description", copy));
+	if (err)
+		f->description = old;
+	free(err ? copy : old);
+	return err;
+}
+
 void
 runtime_closed(struct runtime *rt, struct runtime_session *s,
 	       struct runtime_file *f)
@@ -544,4 +676,33 @@ runtime_ended(struct runtime *rt, struct runtime_session *s)
 		log_warning("%s: %s; session %llu stays listed", rt->path,
 			    strerror(-err), (unsigned long long)s->id);
 	session_free(s);
+}
+
+int
+runtime_hide(struct runtime *rt, const char *description, uint64_t *id)
+{
+	struct runtime_hidden *h = hidden_new(rt, rt->last_hidden + 1,
+					      description);
+	int err = h ? append(rt, hidden_line(h)) : -ENOMEM;
+
+	if (!err)
+		*id = h->id;
+	else if (h)
+		hidden_free(h);
+	return err;
+}
+
+void
+runtime_unhide(struct runtime *rt, uint64_t id)
+{
+	struct runtime_hidden *h = find_hidden(rt, id);
+	int err;
+
+	if (!h)
+		return;
+	hidden_free(h);
+	err = append(rt, json_pack("{sI}", "unhidden", (json_int_t)id));
+	if (err)
+		log_warning("%s: %s; a hidden name that is gone stays listed",
+			    rt->path, strerror(-err));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * runtime.h - what the next instance must know: sessions and their open files
+ * runtime.h - what the next instance must know: sessions, their open files, and
+ * hidden names on servers
  *
  * A table in memory, and the same as lines of JSON in runtime_dir/sessions,
  * written before the client hears of what they say.  It outlives a SIGKILL.
@@ -25,6 +26,13 @@ struct runtime_file {
 	char *description;	/* namespace's, for ns_restore */
 };
 
+/* A name on the server that is to be removed when its file is closed. */
+struct runtime_hidden {
+	LIST_ENTRY(runtime_hidden) link;
+	uint64_t id;
+	char *description;	/* namespace's, for ns_restore_hidden */
+};
+
 struct runtime_session {
 	LIST_ENTRY(runtime_session) link;
 	uint64_t id;
@@ -37,6 +45,7 @@ struct runtime_session {
 };
 
 LIST_HEAD(runtime_sessions, runtime_session);
+LIST_HEAD(runtime_hidden_list, runtime_hidden);
 
 struct runtime;
 
@@ -46,6 +55,7 @@ struct runtime *runtime_open(const char *dir, char **error);
 /* Leaves the file as it is. */
 void runtime_close(struct runtime *);
 struct runtime_sessions *runtime_list(struct runtime *);
+struct runtime_hidden_list *runtime_hidden_list(struct runtime *);
 
 /* A session that never was before: its id is chosen here, secret at random.
    0 or -errno: it could not be written down. */
@@ -55,9 +65,16 @@ int runtime_born(struct runtime *, pid_t, uint64_t starttime, struct cred *,
 int runtime_opened(struct runtime *, struct runtime_session *,
 		   uint32_t number, int oflags, const char *description,
 		   struct runtime_file **out);
+/* What is written of an open file is another now.  0 or -errno: it is as it
+   was. */
+int runtime_described(struct runtime *, struct runtime_session *,
+		      struct runtime_file *, const char *description);
 /* Struck from the table and freed. */
 void runtime_closed(struct runtime *, struct runtime_session *,
 		    struct runtime_file *);
 void runtime_ended(struct runtime *, struct runtime_session *);
+/* A hidden name, whoever has its file open; 0 or -errno. */
+int runtime_hide(struct runtime *, const char *description, uint64_t *id);
+void runtime_unhide(struct runtime *, uint64_t id);
 
 #endif

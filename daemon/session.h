@@ -42,6 +42,12 @@ void sessions_stop(struct sessions *);
 /* Drains the rings of the sessions that have the file open; NULL: of all. */
 void sessions_drain(struct sessions *, struct wb_file *);
 
+/* What is told to the next instance, as namespace.h has it: an open file by every
+   session that has it open; hidden names by whoever had it open last. */
+void sessions_described(struct sessions *, struct wb_file *);
+int sessions_hide(struct sessions *, const char *text, uint64_t *id);
+void sessions_unhide(struct sessions *, uint64_t id);
+
 struct session_info {
 	uint64_t id;
 	pid_t pid;

@@ -139,6 +139,50 @@ sessions_drain(struct sessions *o, struct wb_file *file)
 		opens_drain_every(o);
 }
 
+/* --- what the next instance must know --- */
+
+/* In one session, open or being closed. */
+static void
+redescribe(struct session *s, struct wb_file *file, const char *text)
+{
+	struct session_file *sf;
+	uint32_t i;
+
+	for (i = 0; s->record && i < s->file_room; i++) {
+		sf = s->file[i];
+		if (sf && sf->file == file && sf->record &&
+		    runtime_described(s->owner->runtime, s->record, sf->record,
+				      text))
+			log_warning("%s: another instance would know it by "
+				    "its old name", file_name(file));
+	}
+}
+
+void
+sessions_described(struct sessions *o, struct wb_file *file)
+{
+	char *text = ns_describe(o->env.ns, file);
+	struct session *s;
+
+	if (!text)
+		return;		/* its handle is what counts, not the name */
+	TAILQ_FOREACH(s, &o->list, link)
+		redescribe(s, file, text);
+	free(text);
+}
+
+int
+sessions_hide(struct sessions *o, const char *text, uint64_t *id)
+{
+	return runtime_hide(o->runtime, text, id);
+}
+
+void
+sessions_unhide(struct sessions *o, uint64_t id)
+{
+	runtime_unhide(o->runtime, id);
+}
+
 /* --- for the statistics --- */
 
 static enum waiting_for

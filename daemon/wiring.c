@@ -10,6 +10,7 @@
  * The pipeline does nothing by itself.  Its poke asks for a deferred call, that
  * gives it its turn, and a timer is set to when it wants the next.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -96,6 +97,32 @@ drain(void *arg, struct wb_file *f)
 		sessions_drain(d->sessions, f);
 }
 
+static void
+described(void *arg, struct wb_file *f)
+{
+	struct daemon *d = arg;
+
+	if (d->sessions)
+		sessions_described(d->sessions, f);
+}
+
+static int
+hide(void *arg, const char *text, uint64_t *id)
+{
+	struct daemon *d = arg;
+
+	return d->sessions ? sessions_hide(d->sessions, text, id) : -ECANCELED;
+}
+
+static void
+unhide(void *arg, uint64_t id)
+{
+	struct daemon *d = arg;
+
+	if (d->sessions)
+		sessions_unhide(d->sessions, id);
+}
+
 static char *
 statistics(void *arg)
 {
@@ -165,10 +192,13 @@ start_pipeline(struct daemon *d)
 static int
 start_namespace(struct daemon *d)
 {
+	static const struct ns_memory memory = { described, hide, unhide };
+
 	d->ns = namespace_new(d->loop, d->config, d->wb);
 	if (!d->ns)
 		return -1;
 	ns_set_drain(d->ns, drain, d);
+	ns_set_memory(d->ns, &memory, d);
 	return 0;
 }
 

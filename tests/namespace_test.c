@@ -43,6 +43,13 @@ static struct {
 	struct slab *slab;
 	struct shm_view view;
 	unsigned drains;
+	struct {			/* what is to outlive us */
+		char text[4096];	/* the last */
+		uint64_t id;
+		unsigned hide, unhide, described;
+		uint64_t renames;	/* seen by the server before it */
+		bool full;
+	} memory;
 	/* the last answer */
 	unsigned answers;
 	bool late;
@@ -114,6 +121,35 @@ drain(void *arg, struct wb_file *f)
 	w.drains++;
 }
 
+static void
+described(void *arg, struct wb_file *f)
+{
+	(void)arg;
+	(void)f;
+	w.memory.described++;
+}
+
+static int
+hide(void *arg, const char *text, uint64_t *id)
+{
+	(void)arg;
+	if (w.memory.full)
+		return -ENOSPC;
+	w.memory.renames = nfssim_stats(w.sim)->calls[NFSPROC3_RENAME];
+	snprintf(w.memory.text, sizeof w.memory.text, "%s", text);
+	*id = ++w.memory.id;
+	w.memory.hide++;
+	return 0;
+}
+
+static void
+unhide(void *arg, uint64_t id)
+{
+	(void)arg;
+	CU_ASSERT_EQUAL(id, w.memory.id);
+	w.memory.unhide++;
+}
+
 static int
 listen_on_loopback(unsigned *port)
 {
@@ -161,10 +197,13 @@ start_pipeline(void)
 static void
 start_namespace(void)
 {
+	static const struct ns_memory memory = { described, hide, unhide };
+
 	w.ns = namespace_new(w.loop, w.config, w.wb);
 	if (!w.ns)
 		abort();
 	ns_set_drain(w.ns, drain, NULL);
+	ns_set_memory(w.ns, &memory, NULL);
 }
 
 static void
@@ -843,6 +882,91 @@ an_unlinked_open_file_lives_until_its_last_close(void)
 	CU_ASSERT_EQUAL(w.name_nr, 3);		/* . .. .nfs… */
 	CU_ASSERT_EQUAL(do_close(h), 0);
 	CU_ASSERT(comes_true(removed));
+	CU_ASSERT_EQUAL(w.memory.hide, 1);
+	CU_ASSERT_EQUAL(w.memory.unhide, 1);
+	end();
+}
+
+/* As a daemon that is killed and its next instance. */
+static void
+another_instance(void)
+{
+	namespace_free(w.ns);
+	wb_free(w.wb);
+	free(w.view.control);
+	free(w.view.data);
+	start_pipeline();
+	start_namespace();
+}
+
+static void
+a_hidden_name_is_removed_by_the_next_instance(void)
+{
+	struct wb_handle *h;
+
+	start();
+	h = open_file("f", O_WRONLY | O_CREAT);
+	write_text(h, "hello", 0);
+	CU_ASSERT_EQUAL(do_unlink("f"), 0);
+	CU_ASSERT_EQUAL(w.memory.hide, 1);
+	CU_ASSERT_EQUAL(w.memory.renames, 0);	/* remembered before it was */
+	another_instance();
+	CU_ASSERT_EQUAL(w.memory.unhide, 0);
+	CU_ASSERT(ns_restore_hidden(w.ns, w.memory.text, w.memory.id));
+	CU_ASSERT(comes_true(removed));
+	ns_readdir(w.ns, url(""), w.cred, 0, 0, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	CU_ASSERT_EQUAL(w.name_nr, 2);		/* . .. */
+	CU_ASSERT_EQUAL(w.memory.unhide, 1);
+	CU_ASSERT_FALSE(ns_restore_hidden(w.ns, "{}", 5));
+	end();
+}
+
+static void
+a_hidden_name_waits_for_who_has_its_file_open_again(void)
+{
+	struct wb_handle *h;
+	struct wb_file *f;
+	char *text;
+
+	start();
+	h = open_file("f", O_WRONLY | O_CREAT);
+	text = ns_describe(w.ns, handle_file(h));
+	CU_ASSERT_EQUAL(do_unlink("f"), 0);
+	another_instance();
+	f = ns_restore(w.ns, text);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	h = handle_open(f, w.cred, O_WRONLY);
+	file_put(f);
+	CU_ASSERT(ns_restore_hidden(w.ns, w.memory.text, w.memory.id));
+	write_text(h, "hello", 0);
+	handle_fsync(h, loop_now(w.loop), file_answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	CU_ASSERT_EQUAL(calls(NFSPROC3_REMOVE), 0);
+	CU_ASSERT_EQUAL(do_close(h), 0);
+	CU_ASSERT(comes_true(removed));
+	free(text);
+	end();
+}
+
+static void
+what_can_not_be_hidden_keeps_its_name(void)
+{
+	struct nfssim_verdict refused = { .status = NFS3ERR_ACCES };
+	struct wb_handle *h;
+
+	start();
+	h = open_file("f", O_WRONLY | O_CREAT);
+	break_next(NFSPROC3_RENAME, refused, 1);
+	CU_ASSERT_EQUAL(do_unlink("f"), -EACCES);
+	CU_ASSERT_EQUAL(w.memory.hide, 1);
+	CU_ASSERT_EQUAL(w.memory.unhide, 1);
+	w.memory.full = true;
+	CU_ASSERT_EQUAL(do_unlink("f"), -ENOSPC);
+	CU_ASSERT_EQUAL(calls(NFSPROC3_RENAME), 1);
+	CU_ASSERT_EQUAL(do_close(h), 0);
+	CU_ASSERT_EQUAL(do_stat("f", true), 0);
+	CU_ASSERT_EQUAL(calls(NFSPROC3_REMOVE), 0);
 	end();
 }
 
@@ -857,6 +981,7 @@ renaming_over_an_open_file_hides_it(void)
 	write_text(h, "hello", 0);
 	CU_ASSERT_EQUAL(do_rename("g", "f"), 0);
 	CU_ASSERT_STRING_EQUAL(file_name(handle_file(other)), url("f"));
+	CU_ASSERT_EQUAL(w.memory.described, 1);
 	write_text(other, "renamed", 0);
 	CU_ASSERT_EQUAL(do_close(h), 0);
 	CU_ASSERT_EQUAL(do_close(other), 0);
@@ -990,7 +1115,7 @@ nonsense_is_not_restored(void)
 	CU_ASSERT_PTR_NULL(ns_restore(w.ns, ""));
 	CU_ASSERT_PTR_NULL(ns_restore(w.ns, "{}"));
 	CU_ASSERT_PTR_NULL(ns_restore(w.ns, "{\"name\":\"nfs://a/b\",\"fh\":"
-			   "\"00\",\"mount\":{},\"hidden\":[]}"));
+			   "\"00\",\"mount\":{}}"));
 	end();
 }
 
@@ -1017,6 +1142,9 @@ UNIT_TESTS(namespace,
 	UNIT(a_set_size_cuts_what_is_here_and_there),
 	UNIT(reading_joins_pieces_and_fills_the_hole_before_what_is_here),
 	UNIT(an_unlinked_open_file_lives_until_its_last_close),
+	UNIT(a_hidden_name_is_removed_by_the_next_instance),
+	UNIT(a_hidden_name_waits_for_who_has_its_file_open_again),
+	UNIT(what_can_not_be_hidden_keeps_its_name),
 	UNIT(renaming_over_an_open_file_hides_it),
 	UNIT(unlinking_forgets_what_is_here),
 	UNIT(a_long_directory_is_listed_whole),

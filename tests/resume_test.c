@@ -384,6 +384,47 @@ token_that_is_not_its_own_opens_nothing(void)
 	end(&l);
 }
 
+static void
+file_that_was_renamed_is_found_by_its_new_name(void)
+{
+	struct life l;
+	struct client b;
+
+	begin(&l);
+	CU_ASSERT(client_post(&l.a, 0, 0, "x", 1));
+	rig_renamed(l.first, "f", "g");
+	die(&l);
+	CU_ASSERT_EQUAL(resume(&l, &b), 0);
+	CU_ASSERT_EQUAL(client_fsync(&b, 0), 0);
+	CU_ASSERT(server_has(l.second, "g", 0, "x", 1));
+	client_close(&b);
+	end(&l);
+}
+
+static void
+hidden_names_are_taken_up_when_all_are_back(void)
+{
+	struct life l;
+	struct client b;
+	uint64_t id;
+
+	begin(&l);
+	CU_ASSERT_EQUAL(sessions_hide(rig_sessions(l.first), "a", &id), 0);
+	sessions_unhide(rig_sessions(l.first), id);
+	CU_ASSERT_EQUAL(sessions_hide(rig_sessions(l.first), "b", &id), 0);
+	CU_ASSERT_EQUAL(sessions_hide(rig_sessions(l.first), "nonsense", &id),
+			0);
+	die(&l);
+	CU_ASSERT_EQUAL(rig_hidden(l.second), 0);
+	/* grace is over, but who has the file open may come yet */
+	rig_pass(l.second, 100000000);
+	CU_ASSERT_EQUAL(rig_hidden(l.second), 0);
+	CU_ASSERT_EQUAL(resume(&l, &b), 0);
+	CU_ASSERT_EQUAL(rig_hidden(l.second), 2);
+	client_close(&b);
+	end(&l);
+}
+
 UNIT_TESTS(resume,
 	UNIT(resumed_session_loses_nothing_of_list_and_ring),
 	UNIT(resumed_session_writes_on_in_its_memory),
@@ -396,5 +437,7 @@ UNIT_TESTS(resume,
 	UNIT(session_that_goes_away_in_the_import_is_imported_all_the_same),
 	UNIT(entries_of_two_sessions_join_in_the_order_they_were_given),
 	UNIT(append_in_the_ring_waits_until_the_end_of_file_is_known),
+	UNIT(file_that_was_renamed_is_found_by_its_new_name),
+	UNIT(hidden_names_are_taken_up_when_all_are_back),
 	UNIT(token_that_is_not_its_own_opens_nothing),
 )

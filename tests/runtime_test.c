@@ -129,6 +129,56 @@ what_was_closed_or_ended_is_not_there(void)
 }
 
 static void
+what_is_said_of_an_open_file_can_change(void)
+{
+	struct runtime *rt = fresh();
+	struct runtime_session *s = born(rt, 1);
+	struct runtime_file *f;
+
+	CU_ASSERT_EQUAL(runtime_opened(rt, s, 0, 0, "old", &f), 0);
+	CU_ASSERT_EQUAL(runtime_described(rt, s, f, "new"), 0);
+	CU_ASSERT_STRING_EQUAL(f->description, "new");
+	runtime_close(rt);
+	rt = open_it();
+	s = only_session(rt);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+	f = LIST_FIRST(&s->files);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_STRING_EQUAL(f->description, "new");
+	runtime_close(rt);
+	rt = open_it();		/* it was written anew in between */
+	CU_ASSERT_STRING_EQUAL(LIST_FIRST(&only_session(rt)->files)
+			       ->description, "new");
+	clean(rt);
+}
+
+static void
+hidden_names_outlive_all_sessions(void)
+{
+	struct runtime *rt = fresh();
+	struct runtime_session *s = born(rt, 1);
+	struct runtime_hidden *h;
+	uint64_t a = 0, b = 0, c = 0;
+
+	CU_ASSERT_EQUAL(runtime_hide(rt, "a", &a), 0);
+	CU_ASSERT_EQUAL(runtime_hide(rt, "b", &b), 0);
+	CU_ASSERT(a && b && a != b);
+	runtime_unhide(rt, a);
+	runtime_unhide(rt, a);		/* is no matter */
+	runtime_ended(rt, s);
+	runtime_close(rt);
+	rt = open_it();
+	h = LIST_FIRST(runtime_hidden_list(rt));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(h);
+	CU_ASSERT_EQUAL(h->id, b);
+	CU_ASSERT_STRING_EQUAL(h->description, "b");
+	CU_ASSERT_PTR_NULL(LIST_NEXT(h, link));
+	CU_ASSERT_EQUAL(runtime_hide(rt, "c", &c), 0);
+	CU_ASSERT(c != b);
+	clean(rt);
+}
+
+static void
 line_cut_short_is_skipped_and_the_rest_counts(void)
 {
 	struct runtime *rt = fresh();
@@ -199,6 +249,8 @@ file_does_not_grow_without_end(void)
 UNIT_TESTS(runtime,
 	UNIT(table_is_the_same_for_the_next_instance),
 	UNIT(what_was_closed_or_ended_is_not_there),
+	UNIT(what_is_said_of_an_open_file_can_change),
+	UNIT(hidden_names_outlive_all_sessions),
 	UNIT(line_cut_short_is_skipped_and_the_rest_counts),
 	UNIT(second_daemon_in_the_folder_is_refused_in_words),
 	UNIT(missing_folder_is_refused_in_words),

@@ -47,6 +47,7 @@ struct server {
 	bool hold, mute;
 	int fail;
 	uint64_t max_size;
+	unsigned hidden_nr;
 };
 
 struct namespace {
@@ -404,6 +405,13 @@ ns_look(struct namespace *ns, struct wb_file *file, struct cred *cred,
 }
 
 bool
+ns_restore_hidden(struct namespace *ns, const char *text, uint64_t id UNUSED)
+{
+	ns->server->hidden_nr++;
+	return strcmp(text, "nonsense");
+}
+
+bool
 ns_below(struct namespace *ns, const char *target, struct wb_file *file)
 {
 	(void)ns;
@@ -628,6 +636,24 @@ rig_mute(struct rig *g, bool mute)
 {
 	g->ns->server->mute = mute;
 	loop_defer(g->loop, g->ns->soon);
+}
+
+void
+rig_renamed(struct rig *g, const char *from, const char *to)
+{
+	struct stored *f = find(g->ns->server, from);
+	struct wb_file *file = file_of(g->ns, f);
+
+	free(f->target);
+	f->target = strdup(to);
+	sessions_described(g->sessions, file);
+	file_put(file);
+}
+
+unsigned
+rig_hidden(struct rig *g)
+{
+	return g->ns->server->hidden_nr;
 }
 
 void

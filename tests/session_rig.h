@@ -38,6 +38,10 @@ void rig_hold(struct rig *, bool hold);
 void rig_mute(struct rig *, bool mute);
 /* Its WRITEs fail with this from now on; 0: no more. */
 void rig_fail(struct rig *, int err);
+/* A file has another name now, and the sessions are told. */
+void rig_renamed(struct rig *, const char *from, const char *to);
+/* Hidden names that the namespace was given back. */
+unsigned rig_hidden(struct rig *);
 /* Its files may be so long; to be called before they are opened. */
 void rig_max_size(struct rig *, uint64_t);
 /* What is on the server; NULL: no such file. */
