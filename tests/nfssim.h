@@ -14,7 +14,7 @@
  *	params.connect_arg = sim;
  *
  * Faults: a function is asked about each call, see struct nfssim_verdict; or a
- * script says it, see tests/nfssim.md.  With a model (nfssim_model.h) all of it
+ * script says it, see nfssim_script.  With a model (nfssim_model.h) all of it
  * takes the time a real server would take.
  */
 #ifndef NFSWB_TESTS_NFSSIM_H
@@ -144,8 +144,9 @@ void nfssim_set_delay(struct nfssim *, uint64_t usec);
 void nfssim_set_drc(struct nfssim *, enum nfssim_drc);
 
 /*
- * Adds rules (tests/nfssim.md).  NULL, or the line and what is wrong with it;
- * then none of them is added.  They are asked in order, after the function.
+ * Adds rules, in the language that "tests/nfssim --help" shows.  NULL, or the
+ * line and what is wrong with it; then none of them is added.  They are asked
+ * in order, after the function.
  */
 const char *nfssim_script(struct nfssim *, const char *text);
 void nfssim_script_clear(struct nfssim *);

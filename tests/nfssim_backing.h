@@ -5,8 +5,8 @@
  *	DIR/.nfssim/17	the stable bytes of file 17, for as long as it lives
  *	DIR/a/b		a hard link to it: its name on the server
  *
- * What is in DIR at the start is served; .nfssim is made anew.  Owners and modes
- * are read, never written.
+ * What is in DIR at the start is served; .nfssim is made anew.  Owners and
+ * modes are read, never written.
  */
 #ifndef NFSWB_TESTS_NFSSIM_BACKING_H
 #define NFSWB_TESTS_NFSSIM_BACKING_H

@@ -12,8 +12,9 @@
  * the background share is dirty.  A READ is served between two turns, in the
  * order in which READs and turns came to be.
  *
- * S2 (commit_all) is a file system with one journal: a COMMIT flushes all files,
- * then the journal is written; those that come meanwhile share the next one.
+ * S2 (commit_all) is a file system with one journal: a COMMIT flushes all
+ * files, then the journal is written; those that come meanwhile share the next
+ * one.
  *
  * Only the time is modelled here, bytes are counted, not kept.
  */

@@ -316,8 +316,8 @@ end_of(const struct contents *c, uint64_t offset, uint64_t length)
 	       c->size : offset + length;
 }
 
-/* from … to, all volatile and of one picture each, becomes stable as data says
-   (NULL: as it is now). */
+/* from … to, all of it volatile, becomes stable as data says (NULL: as it is
+   now). */
 static nfsstat3
 stabilize(struct contents *c, uint64_t from, uint64_t to,
 	  const unsigned char *data)

@@ -4,8 +4,8 @@
  *
  *	call -> link -> a thread is free -> memory, disk -> done -> link -> reply
  *
- * Knows no RPC and keeps no data, only counts: nfssim puts its calls through it,
- * and so can a benchmark that needs no bytes at all.  Deterministic: the same
+ * Knows no RPC and keeps no data, only counts: nfssim puts its calls through
+ * it, and so can a benchmark that needs no bytes at all.  Deterministic: the same
  * calls at the same times end at the same times.
  *
  *	model_carry(m, &op, LINK_IN, bytes, arrived);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* "17", "0x11"; and with 2^10, 2^20 … "4k", "1M", "2G", with 10^3 … "80MB". */
+/* "17", "0x11"; with 2^10, 2^20 … "4k", "1M", "2G"; with 10^3 … "80MB". */
 bool parse_size(const char *text, uint64_t *bytes);
 /* "250us", "8ms", "1.5s", "2min"; no unit: seconds. */
 bool parse_time(const char *text, uint64_t *usec);

@@ -6,7 +6,7 @@
 #include "tests/nfssim_model.h"
 #include "tests/nfssim_parse.h"
 
-enum unit { SIZE, TIME };
+enum unit { SIZE, TIME, BITS };
 
 #define FIELD(name) offsetof(struct model_params, name)
 
@@ -16,7 +16,7 @@ static const struct {
 	size_t field;
 	const char *what;
 } fields[] = {
-	{ "link", SIZE, FIELD(link_bits_per_sec), "bits a second, each way" },
+	{ "link", BITS, FIELD(link_bits_per_sec), "bits a second, each way" },
 	{ "rtt", TIME, FIELD(rtt_usec), "the round trip" },
 	{ "window", SIZE, FIELD(window_bytes),
 	  "bytes that sockets take ahead of the link" },
@@ -76,6 +76,18 @@ find_preset(const char *name)
 	return NULL;
 }
 
+/* A link's 1G is 10^9. */
+static bool
+parse_bits(const char *text, uint64_t *bits)
+{
+	size_t len = strlen(text);
+	char word[64];
+
+	snprintf(word, sizeof word, "%s%s", text,
+		 len && strchr("kmgtKMGT", text[len - 1]) ? "B" : "");
+	return parse_size(word, bits);
+}
+
 static bool
 set_field(struct model_params *params, const char *name, const char *value)
 {
@@ -87,6 +99,7 @@ set_field(struct model_params *params, const char *name, const char *value)
 			continue;
 		at = (uint64_t *)((char *)params + fields[i].field);
 		return fields[i].unit == TIME ? parse_time(value, at) :
+		       fields[i].unit == BITS ? parse_bits(value, at) :
 						parse_size(value, at);
 	}
 	return false;
