@@ -750,6 +750,41 @@ hundred_files_are_synced_at_once(void)
 	stop();
 }
 
+static bool
+is_flushed(void *arg)
+{
+	return ((struct rig_wait *)arg)->done;
+}
+
+static void
+flushed(void *arg, int err)
+{
+	struct rig_wait *w = arg;
+
+	w->done = true;
+	w->err = err;
+}
+
+/* A READ has no verifier to tell it. */
+static void
+what_a_read_waited_for_is_there_though_the_server_restarts(void)
+{
+	struct rig_wait w = { 0 };
+	struct wb_handle *h;
+
+	start(NULL);
+	h = rig_open(r, "f");
+	rig_write(r, h, 0, bytes, 200000);
+	file_flush_range(handle_file(h), 1000, 100, loop_now(r->loop), flushed,
+			 &w);
+	CU_ASSERT(vloop_run_until(r->loop, is_flushed, &w, RIG_PATIENCE));
+	CU_ASSERT_EQUAL(w.err, 0);
+	nfssim_restart(r->sim, 2);
+	CU_ASSERT(rig_is(r, "f", NFSSIM_VOLATILE, bytes, 200000));
+	CU_ASSERT_EQUAL(rig_close(r, h), 0);
+	stop();
+}
+
 UNIT_TESTS(sim_pipeline,
 	UNIT(bytes_are_stable_after_fsync),
 	UNIT(close_alone_brings_all_to_stable_storage),
@@ -783,4 +818,5 @@ UNIT_TESTS(sim_pipeline,
 	UNIT(stuck_server_holds_the_writer_at_the_limit),
 	UNIT(released_slab_is_written_back_without_its_owner),
 	UNIT(hundred_files_are_synced_at_once),
+	UNIT(what_a_read_waited_for_is_there_though_the_server_restarts),
 )

@@ -107,8 +107,8 @@ int64_t handle_reserve(struct wb_handle *, uint64_t length);
  */
 int file_read_cached(struct wb_file *, struct cred *, uint64_t offset,
 		     uint64_t length, void *buf);
-/* Done when the server has (perhaps in memory only) every byte of the range
-   accepted before the call. */
+/* Done when the server has every byte of the range accepted before the call,
+   and can't forget it before a READ comes: on stable storage. */
 void file_flush_range(struct wb_file *, uint64_t offset, uint64_t length,
 		      uint64_t now, wb_done_fn *, void *arg);
 

@@ -7,6 +7,10 @@
  *	nothing						done: with the failure
  *			this handle has not seen, or that of what is FAILED
  *
+ * A read that needs the server to have the data waits for the COMMIT of its
+ * range, too: what is UNSTABLE a server that restarts has no longer, and its
+ * READ would not show it.
+ *
  * FAILED data is tried again when a wait begins.  Only the last close gives it
  * up.
  */
@@ -114,6 +118,29 @@ failed_within(struct wb_file *f, uint64_t offset, uint64_t end)
 	return 0;
 }
 
+static bool
+unstable_within(struct wb_file *f, const struct sync_wait *w)
+{
+	struct extent *e;
+
+	if (!f->nr[EXTENT_UNSTABLE])
+		return false;
+	for (e = extent_at(f, w->offset); e && e->offset < w->end;
+	     e = extent_next(e))
+		if (e->state == EXTENT_UNSTABLE &&
+		    e->oldest_seq <= w->target_seq)
+			return true;
+	return false;
+}
+
+static bool
+waits_for_commit(struct wb_file *f, const struct sync_wait *w)
+{
+	if (w->kind == SYNC_FLUSH)
+		return unstable_within(f, w);
+	return has_older(&f->uncommitted, w->target_seq);
+}
+
 /* The last close: what still fails is lost, and said so. */
 static void
 give_up(struct wb_file *f)
@@ -188,9 +215,7 @@ sync_check(struct wb_file *f, uint64_t now)
 		if (has_older(&f->to_write, w->target_seq) ||
 		    has_older(&f->under_way, w->target_seq))
 			flush = true;
-		else if (w->kind == SYNC_FLUSH)
-			finish(f, w);
-		else if (has_older(&f->uncommitted, w->target_seq))
+		else if (waits_for_commit(f, w))
 			commit = true;
 		else
 			finish(f, w);
