@@ -154,7 +154,7 @@ ganesha_launch() {
 		"$(ganesha_program)" -F -f "$ganesha_folder/ganesha.conf" \
 		-p "$ganesha_folder/ganesha.pid" -L "$ganesha_log" \
 		${epoch:+-E "$epoch"} \
-		>> "$ganesha_folder/ganesha.out" 2>&1 < /dev/null &
+		>> "$ganesha_folder/ganesha.out" 2>&1 < /dev/null 9>&- &
 	ganesha_pid=$!
 }
 

@@ -124,7 +124,8 @@ make_tmp() {
 copy_programs() {
 	mkdir "$tmp/programs"
 	cp -L "$top_builddir/.libs/nfswb" "$top_builddir/.libs/libnfswb.so.0" \
-		"$top_builddir/tests/integration/.libs/do" "$tmp/programs" ||
+		"$top_builddir/tests/integration/.libs/do" \
+		"$top_builddir/tests/integration/.libs/storm" "$tmp/programs" ||
 		bail "build first: make all check TESTS="
 	chmod -R a+rX "$tmp/programs"
 }
@@ -225,7 +226,7 @@ nfswbd_config() {
 nfswbd_launch() {
 	[ -e "$tmp/nfswb.conf" ] || nfswbd_config
 	export NFSWB_SOCKET=$tmp/nfswbd.sock
-	setpriv --pdeathsig KILL "$top_builddir/nfswbd" \
+	setpriv --pdeathsig KILL "${NFSWBD:-$top_builddir/nfswbd}" \
 		-c "$tmp/nfswb.conf" -s "$NFSWB_SOCKET" \
 		2>> "$tmp/nfswbd.err" < /dev/null 9>&- &
 	nfswbd_pid=$!
