@@ -282,6 +282,8 @@ write_anew(struct runtime *rt)
 	return err;
 }
 
+/* What the line tells must be in the table already: the file may be written
+   anew, from the table. */
 static int
 append(struct runtime *rt, json_t *line)
 {
@@ -592,15 +594,16 @@ runtime_born(struct runtime *rt, pid_t pid, uint64_t starttime,
 	s->starttime = starttime;
 	s->cred = cred_ref(cred);
 	s->data_bytes = data_bytes;
+	LIST_INSERT_HEAD(&rt->sessions, s, link);
 	err = random_bytes(s->secret);
 	if (!err)
 		err = append(rt, session_line(s));
 	if (err) {
+		LIST_REMOVE(s, link);
 		session_free(s);
 		return err;
 	}
 	rt->last_id = s->id;
-	LIST_INSERT_HEAD(&rt->sessions, s, link);
 	*out = s;
 	return 0;
 }
@@ -617,14 +620,15 @@ runtime_opened(struct runtime *rt, struct runtime_session *s, uint32_t number,
 	f->number = number;
 	f->oflags = oflags;
 	f->description = strdup(description);
+	LIST_INSERT_HEAD(&s->files, f, link);
 	err = f->description ? random_bytes(f->token) : -ENOMEM;
 	if (!err)
 		err = append(rt, file_line(s, f));
 	if (err) {
+		LIST_REMOVE(f, link);
 		file_free(f);
 		return err;
 	}
-	LIST_INSERT_HEAD(&s->files, f, link);
 	*out = f;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* runtime_test.c - the table of sessions and tokens outlives its daemon */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,6 +197,67 @@ line_cut_short_is_skipped_and_the_rest_counts(void)
 	clean(rt);
 }
 
+/* True once: when the file has become shorter. */
+static bool
+written_anew(off_t *size)
+{
+	char path[128];
+	struct stat st;
+	off_t before = *size;
+
+	path_of(path, "sessions");
+	CU_ASSERT_EQUAL_FATAL(stat(path, &st), 0);
+	*size = st.st_size;
+	return st.st_size < before;
+}
+
+static void
+new_session_is_in_the_file_that_is_written_anew(void)
+{
+	struct runtime *rt = fresh();
+	struct runtime_session *s = born(rt, 1);
+	off_t size = 0;
+	int i;
+
+	for (i = 0; i < 20000 && !written_anew(&size); i++) {
+		runtime_ended(rt, s);
+		(void)written_anew(&size);
+		s = born(rt, 1);
+	}
+	CU_ASSERT(i < 20000);
+	runtime_close(rt);
+	rt = open_it();
+	CU_ASSERT_PTR_NOT_NULL(only_session(rt));
+	clean(rt);
+}
+
+static void
+new_file_is_in_the_file_that_is_written_anew(void)
+{
+	static char description[10000];
+	struct runtime *rt = fresh();
+	struct runtime_session *s = born(rt, 1);
+	struct runtime_file *f = NULL;
+	off_t size = 0;
+	int i;
+
+	memset(description, 'x', sizeof description - 1);
+	for (i = 0; i < 2000 && !written_anew(&size); i++) {
+		if (f)
+			runtime_closed(rt, s, f);
+		(void)written_anew(&size);
+		CU_ASSERT_EQUAL(runtime_opened(rt, s, 0, 0, description, &f),
+				0);
+	}
+	CU_ASSERT(i < 2000);
+	runtime_close(rt);
+	rt = open_it();
+	s = only_session(rt);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+	CU_ASSERT_PTR_NOT_NULL(LIST_FIRST(&s->files));
+	clean(rt);
+}
+
 static void
 second_daemon_in_the_folder_is_refused_in_words(void)
 {
@@ -252,6 +314,8 @@ UNIT_TESTS(runtime,
 	UNIT(what_is_said_of_an_open_file_can_change),
 	UNIT(hidden_names_outlive_all_sessions),
 	UNIT(line_cut_short_is_skipped_and_the_rest_counts),
+	UNIT(new_session_is_in_the_file_that_is_written_anew),
+	UNIT(new_file_is_in_the_file_that_is_written_anew),
 	UNIT(second_daemon_in_the_folder_is_refused_in_words),
 	UNIT(missing_folder_is_refused_in_words),
 	UNIT(file_does_not_grow_without_end),
