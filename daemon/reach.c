@@ -7,8 +7,9 @@
  * One attempt at a time for a place; who comes meanwhile waits for its end, and
  * whose path lies elsewhere starts the next one.  A server that can't be
  * reached is everybody's failure, a refused path only that path's.  FSINFO goes
- * over the server's own connection, which never gives up; so the waiting has an
- * end, the call goes on, and its answer still counts for those who come later.
+ * over the server's own connection, which never gives up, and again while the
+ * server asks for time (JUKEBOX); so the waiting has an end, the call goes on,
+ * and its answer still counts for those who come later.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include "rpc/nfs3.h"
 
 #define FSINFO_WAIT_USEC 10000000
+#define FSINFO_JUKEBOX_USEC 500000
 
 static void
 waiter_answer(struct place *p, struct waiter *w, int err, const char *text,
@@ -129,6 +131,11 @@ fsinfo_came(void *arg, int err, const void *data, const struct rpc_timing *t)
 	(void)t;
 	if (!err)
 		err = nfs3_errno(res->status);
+	if (err == -EAGAIN && !p->servers->stopping) {	/* JUKEBOX */
+		loop_timer_set(p->servers->loop, p->again,
+			       FSINFO_JUKEBOX_USEC);
+		return;
+	}
 	if (err) {
 		fsinfo_refused(p, err);
 		return;
@@ -157,8 +164,9 @@ fsinfo_late(void *arg)
 }
 
 static void
-fsinfo_ask(struct place *p)
+fsinfo_send(void *arg)
 {
+	struct place *p = arg;
 	FSINFO3args args;
 	struct rpc_request r = {
 		.proc = NFSPROC3_FSINFO, .class = RPC_FOREGROUND,
@@ -169,9 +177,15 @@ fsinfo_ask(struct place *p)
 
 	args.fsroot.data.data_len = p->root.len;
 	args.fsroot.data.data_val = (char *)p->root.data;
-	loop_timer_set(p->servers->loop, p->deadline, FSINFO_WAIT_USEC);
 	if (rpc_client_call(p->found->rpc, &r, NULL))
 		attempt_fail(p, -ENOMEM, "out of memory");
+}
+
+static void
+fsinfo_ask(struct place *p)
+{
+	loop_timer_set(p->servers->loop, p->deadline, FSINFO_WAIT_USEC);
+	fsinfo_send(p);
 }
 
 /* ---- MOUNT ---- */
@@ -311,7 +325,8 @@ reach_init(struct place *p)
 {
 	p->go = loop_deferred(p->servers->loop, attempt_begin, p);
 	p->deadline = loop_timer(p->servers->loop, fsinfo_late, p);
-	return p->go && p->deadline;
+	p->again = loop_timer(p->servers->loop, fsinfo_send, p);
+	return p->go && p->deadline && p->again;
 }
 
 void
@@ -320,5 +335,6 @@ reach_cancel(struct place *p)
 	resolve_cancel(p->resolve);
 	p->resolve = NULL;
 	loop_timer_clear(p->servers->loop, p->deadline);
+	loop_timer_clear(p->servers->loop, p->again);
 	waiters_fail(p, NULL, -ECANCELED, "nfswbd is stopping");
 }

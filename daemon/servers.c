@@ -101,6 +101,7 @@ place_free(struct place *p)
 		HASH_DEL(p->servers->places, p);
 	loop_deferred_free(p->servers->loop, p->go);
 	loop_timer_free(p->servers->loop, p->deadline);
+	loop_timer_free(p->servers->loop, p->again);
 	while (p->export_nr)
 		free(p->exports[--p->export_nr]);
 	free(p->exports);

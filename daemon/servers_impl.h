@@ -37,6 +37,7 @@ struct place {
 	bool busy;
 	struct loop_deferred *go;
 	struct loop_timer *deadline;
+	struct loop_timer *again;	/* FSINFO, after JUKEBOX */
 	struct resolve *resolve;
 	struct resolved addr[RESOLVE_MAX];
 	unsigned addr_nr, addr_i;

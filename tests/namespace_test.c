@@ -691,6 +691,18 @@ jukebox_is_unseen(void)
 }
 
 static void
+jukebox_at_the_first_mount_is_unseen(void)
+{
+	struct nfssim_verdict later = { .status = NFS3ERR_JUKEBOX };
+
+	start();
+	break_next(NFSPROC3_FSINFO, later, 1);
+	CU_ASSERT_EQUAL(do_mkdir("d"), 0);
+	CU_ASSERT_EQUAL(fault.times, 0);
+	end();
+}
+
+static void
 a_call_sent_twice_that_finds_its_work_done_has_worked(void)
 {
 	struct nfssim_verdict cut = { .lose_reply = true, .cut = true };
@@ -1133,6 +1145,7 @@ UNIT_TESTS(namespace,
 	UNIT(creating_through_a_dangling_link_makes_its_target),
 	UNIT(what_is_missing_or_no_folder_is_said),
 	UNIT(jukebox_is_unseen),
+	UNIT(jukebox_at_the_first_mount_is_unseen),
 	UNIT(a_call_sent_twice_that_finds_its_work_done_has_worked),
 	UNIT(a_stale_handle_on_the_way_is_looked_up_again),
 	UNIT(a_refused_write_is_told_at_open),
