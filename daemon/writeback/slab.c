@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * slab.c - a session's chunks, list slots and their books
+ * slab.c - a session's chunks and their books
  *
  *	FREE --grant--> OPEN --full or closed--> CLOSED --all CLEAN--> CLEAN
  *	  ^                                        |                     |
  *	  +---------------- no extent left --------+---- room wanted ----+
  *
  * The shared words are written here and read as little as can be: a mark once
- * per post, to compare.  Slots and extents are one: extent[i] is list[i], set
- * aside when the slab is made.
+ * per post, to compare.
  */
-#include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 
 #include "daemon/writeback/pipeline_impl.h"
@@ -68,115 +64,6 @@ slab_free(struct slab *s)
 	free(s);
 }
 
-/* ---- slots ---- */
-
-/* Extents that were never used are not in the list yet: fresh counts them, so
-   that their pages stay untouched. */
-static struct extent *
-slot_pop(struct slab *s)
-{
-	struct extent *e = TAILQ_FIRST(&s->free_extents);
-
-	if (e) {
-		extent_list_remove(e);
-		s->free_nr--;
-		return e;
-	}
-	if (s->fresh_nr < s->view.layout.list_nr)
-		return &s->extent[s->fresh_nr++];
-	return NULL;
-}
-
-static uint32_t
-slots_left(const struct slab *s)
-{
-	return s->free_nr + s->view.layout.list_nr - s->fresh_nr;
-}
-
-bool
-slab_has_slots(struct slab *s, uint32_t nr)
-{
-	while (slots_left(s) < nr)
-		if (!reclaim_clean_extent(s))
-			return false;
-	return true;
-}
-
-struct extent *
-slab_extent_get(struct slab *s, bool reserve)
-{
-	struct extent *e;
-
-	if (!slab_has_slots(s, reserve ? 1 : s->reserve_nr + 1))
-		return NULL;
-	e = slot_pop(s);
-	assert(e && e->state == EXTENT_FREE);
-	e->slab = s;
-	e->list = NULL;
-	e->was_sent = false;
-	e->err = 0;
-	return e;
-}
-
-static void
-slot_push(struct slab *s, struct extent *e)
-{
-	cred_put(e->cred);
-	e->cred = NULL;
-	e->file = NULL;
-	extent_list_append(&s->free_extents, e);
-	s->free_nr++;
-}
-
-void
-slab_extent_put(struct extent *e)
-{
-	slot_push(e->slab, e);
-	e->slab->wb->slots_came_free = true;
-}
-
-/* ---- the list, as SHARED-MEMORY orders its stores ---- */
-
-static struct nfswb_list_entry *
-entry_of(const struct extent *e)
-{
-	return &e->slab->view.list[slab_slot(e->slab, e)];
-}
-
-void
-slab_list_state(struct extent *e, enum nfswb_list_state state)
-{
-	atomic_store_explicit(&entry_of(e)->state, state,
-			      memory_order_release);
-}
-
-void
-slab_relength(struct extent *e)
-{
-	atomic_store_explicit(&entry_of(e)->length_ringpos,
-			      (uint64_t)e->ringpos << 32 | e->length,
-			      memory_order_release);
-}
-
-void
-slab_publish(struct extent *e, enum nfswb_list_state state)
-{
-	struct nfswb_list_entry *l = entry_of(e);
-
-	l->offset = e->offset;
-	l->place = e->place;
-	l->file = e->file_nr;
-	slab_list_state(e, state);
-	slab_relength(e);
-	atomic_store_explicit(&l->seq, e->seq, memory_order_release);
-}
-
-void
-slab_strike(struct extent *e)
-{
-	atomic_store_explicit(&entry_of(e)->seq, 0, memory_order_release);
-}
-
 /* ---- chunks ---- */
 
 static struct chunk_list *
@@ -223,12 +110,6 @@ slab_chunk_check(struct slab *s, struct chunk *c)
 		wb_poke(s->wb);
 }
 
-static _Atomic uint64_t *
-mark_of(struct slab *s, const struct chunk *c)
-{
-	return &s->view.mark[c - s->chunk];
-}
-
 /*
  * A chunk that is closed keeps what was claimed; the rest of the grant comes
  * back.  Bytes claimed and not posted yet stay granted until their post.
@@ -236,7 +117,7 @@ mark_of(struct slab *s, const struct chunk *c)
 uint64_t
 slab_take_back(struct slab *s, struct chunk *c, bool force)
 {
-	_Atomic uint64_t *mark = mark_of(s, c);
+	_Atomic uint64_t *mark = slab_mark(s, c);
 	uint64_t m, rest;
 	uint32_t fill;
 
@@ -302,216 +183,6 @@ slab_void_grants(struct slab *s)
 
 	for (i = 0; i < s->view.layout.chunk_nr; i++)
 		atomic_fetch_or(&s->view.mark[i], NFSWB_MARK_CLOSED);
-}
-
-/* ---- posts ---- */
-
-/* Does [place, place + length) lie in what was granted and claimed? */
-static int
-check_place(struct slab *s, uint64_t place, uint32_t length)
-{
-	struct chunk *c;
-	uint32_t in = (uint32_t)(place % NFSWB_CHUNK_BYTES);
-	uint32_t fill;
-
-	if (length == 0 || length > NFSWB_CHUNK_BYTES ||
-	    place / NFSWB_CHUNK_BYTES >= s->view.layout.chunk_nr ||
-	    in + length > NFSWB_CHUNK_BYTES)
-		return -EPROTO;
-	c = slab_chunk(s, place);
-	fill = nfswb_mark_fill(atomic_load(mark_of(s, c)));
-	if (s->importing)
-		return in + length <= fill ? 0 : -EPROTO;
-	if (c->state != CHUNK_OPEN && c->state != CHUNK_CLOSED)
-		return -EPROTO;
-	if (in + length > c->granted || in + length > fill ||
-	    c->posted + length > c->granted)
-		return -EPROTO;
-	return 0;
-}
-
-static void
-account_post(struct slab *s, uint64_t place, uint32_t length)
-{
-	struct chunk *c = slab_chunk(s, place);
-
-	if (s->importing)
-		return;
-	c->posted += length;
-	s->granted_bytes -= length;
-	s->wb->granted_bytes -= length;
-	c->used_usec = s->wb->now;
-	if (c->state == CHUNK_OPEN) {
-		TAILQ_REMOVE(&s->open, c, link);	/* least recent first */
-		TAILQ_INSERT_TAIL(&s->open, c, link);
-		if (c->posted == NFSWB_CHUNK_BYTES)
-			slab_chunk_move(s, c, CHUNK_CLOSED);
-	}
-	slab_chunk_check(s, c);
-}
-
-/* The handle's last extent goes on: continued in file and place, wholly DIRTY,
-   in one chunk, superseding nothing. */
-static bool
-continue_last(struct slab *s, struct wb_handle *h, uint64_t offset,
-	      uint64_t place, uint32_t length, uint32_t ringpos)
-{
-	struct extent *e = h->last, *next;
-	struct wb_file *f = h->file;
-
-	if (!e || e->seq != h->last_seq || e->state != EXTENT_DIRTY ||
-	    e->file != f || e->slab != s || e->was_sent ||
-	    e->cred != h->cred || extent_end(e) != offset ||
-	    e->place + e->length != place ||
-	    e->place / NFSWB_CHUNK_BYTES != place / NFSWB_CHUNK_BYTES ||
-	    !TAILQ_EMPTY(&f->truncations) || !TAILQ_EMPTY(&f->held) ||
-	    file_is_late(f, 0, UINT64_MAX))
-		return false;
-	next = extent_next(e);
-	if (next && next->offset < offset + length)
-		return false;
-	e->length += length;
-	e->ringpos = ringpos;
-	slab_relength(e);
-	f->bytes[EXTENT_DIRTY] += length;
-	f->server->bytes[EXTENT_DIRTY] += length;
-	s->bytes[EXTENT_DIRTY] += length;
-	s->wb->bytes[EXTENT_DIRTY] += length;
-	return true;
-}
-
-static int
-post_new(struct slab *s, struct wb_handle *h, uint64_t offset, uint64_t place,
-	 uint32_t length, uint32_t file_nr, uint32_t ringpos, uint64_t now)
-{
-	struct extent *e = slab_extent_get(s, false);
-
-	if (!e)
-		return -ENOBUFS;
-	e->file = h->file;
-	e->cred = cred_ref(h->cred);
-	e->offset = offset;
-	e->place = place;
-	e->length = length;
-	e->file_nr = file_nr;
-	e->ringpos = ringpos;
-	e->dirtied_usec = now;
-	if (extent_may_join(e) < 0) {
-		slot_push(s, e);
-		return -ENOBUFS;
-	}
-	e->seq = e->oldest_seq = wb_next_seq(s->wb);
-	slab_publish(e, NFSWB_LIST_DIRTY);
-	(void)extent_join(e, now);
-	h->last = e;
-	h->last_seq = e->seq;
-	return 0;
-}
-
-/* The library asks first; only an append's end is not known to it. */
-static void
-too_far(struct wb_file *f, uint64_t offset, uint32_t length)
-{
-	struct wb *wb = f->server->wb;
-
-	wb->given_up_bytes += length;
-	if (wb->hooks.gave_up)
-		wb->hooks.gave_up(wb->hooks_arg, f, offset, length, -EFBIG);
-	file_error(f, -EFBIG);
-}
-
-int
-slab_post(struct slab *s, struct wb_handle *h,
-	  const struct nfswb_ring_entry *r, uint64_t ringpos, uint64_t now)
-{
-	struct wb_file *f = h->file;
-	uint64_t offset = r->offset;
-	int err;
-
-	s->wb->now = now;
-	err = check_place(s, r->place, r->length);
-	if (err)
-		return err;
-	if (r->kind == NFSWB_RING_APPEND) {
-		if (!TAILQ_EMPTY(&f->truncations)) {
-			s->stalled = true;	/* where the end is, is not */
-			return -ENOBUFS;	/* known now */
-		}
-		offset = f->size;
-	} else if (r->kind != NFSWB_RING_WRITE) {
-		return -EPROTO;
-	}
-	if ((h->oflags & O_ACCMODE) == O_RDONLY)
-		err = -EBADF;
-	else if (offset > f->params.max_size ||
-		 r->length > f->params.max_size - offset)
-		err = -EFBIG;
-	if (err) {
-		account_post(s, r->place, r->length);
-		if (err == -EFBIG)
-			too_far(f, offset, r->length);
-		return err;
-	}
-	if (!continue_last(s, h, offset, r->place, r->length,
-			   (uint32_t)ringpos)) {
-		err = post_new(s, h, offset, r->place, r->length, r->file,
-			       (uint32_t)ringpos, now);
-		if (err) {
-			slab_starve(s);
-			return err;
-		}
-	}
-	account_post(s, r->place, r->length);
-	if (offset + r->length > f->size)
-		f->size = offset + r->length;
-	wb_poke(s->wb);
-	return 0;
-}
-
-int64_t
-slab_write(struct slab *s, struct wb_handle *h, const void *data,
-	   uint64_t length, uint64_t offset, uint64_t now)
-{
-	struct nfswb_ring_entry r = { .kind = NFSWB_RING_WRITE };
-	const unsigned char *from = data;
-	uint64_t done = 0;
-	int err;
-
-	s->wb->now = now;
-	if (h->oflags & O_APPEND) {
-		if (!TAILQ_EMPTY(&h->file->truncations)) {
-			s->stalled = true;
-			return 0;
-		}
-		offset = h->file->size;
-	}
-	while (done < length) {
-		uint32_t room, n;
-		uint64_t place;
-
-		room = throttle_inline_room(s, now, &place);
-		if (!room) {
-			s->want_inline = true;
-			throttle_wait(s, now);
-			break;
-		}
-		n = length - done < room ? (uint32_t)(length - done) : room;
-		memcpy(s->view.data + place, from + done, n);
-		atomic_fetch_add(&s->view.mark[place / NFSWB_CHUNK_BYTES], n);
-		r.offset = offset + done;
-		r.place = place;
-		r.length = n;
-		err = slab_post(s, h, &r, 0, now);
-		if (err == -ENOBUFS) {
-			atomic_fetch_sub(
-			    &s->view.mark[place / NFSWB_CHUNK_BYTES], n);
-			break;
-		}
-		if (err)
-			return err;
-		done += n;
-	}
-	return (int64_t)done;
 }
 
 /* ---- the end, and what is told ---- */

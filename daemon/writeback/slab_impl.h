@@ -78,6 +78,12 @@ slab_chunk(struct slab *s, uint64_t place)
 	return &s->chunk[place / NFSWB_CHUNK_BYTES];
 }
 
+static inline _Atomic uint64_t *
+slab_mark(struct slab *s, const struct chunk *c)
+{
+	return &s->view.mark[c - s->chunk];
+}
+
 static inline uint32_t
 slab_slot(const struct slab *s, const struct extent *e)
 {
@@ -89,6 +95,8 @@ slab_slot(const struct slab *s, const struct extent *e)
 struct extent *slab_extent_get(struct slab *, bool reserve);
 bool slab_has_slots(struct slab *, uint32_t nr);
 void slab_extent_put(struct extent *);
+/* The same for one that was got in vain: nobody who lacks slots is woken. */
+void slab_extent_unget(struct extent *);
 
 /* The list's entry of an extent, in the order of SHARED-MEMORY. */
 void slab_publish(struct extent *, enum nfswb_list_state);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * slots.c - a slab's list slots: free ones, and what the shared list says
+ *
+ * Slots and extents are one: extent[i] is list[i].  The list is only written
+ * here, from our own books; what it says is read by the next instance alone.
+ */
+#include <assert.h>
+
+#include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/reclaim.h"
+
+/* Extents that were never used are not in the list yet: fresh counts them, so
+   that their pages stay untouched. */
+static struct extent *
+slot_pop(struct slab *s)
+{
+	struct extent *e = TAILQ_FIRST(&s->free_extents);
+
+	if (e) {
+		extent_list_remove(e);
+		s->free_nr--;
+		return e;
+	}
+	if (s->fresh_nr < s->view.layout.list_nr)
+		return &s->extent[s->fresh_nr++];
+	return NULL;
+}
+
+static uint32_t
+slots_left(const struct slab *s)
+{
+	return s->free_nr + s->view.layout.list_nr - s->fresh_nr;
+}
+
+bool
+slab_has_slots(struct slab *s, uint32_t nr)
+{
+	while (slots_left(s) < nr)
+		if (!reclaim_clean_extent(s))
+			return false;
+	return true;
+}
+
+struct extent *
+slab_extent_get(struct slab *s, bool reserve)
+{
+	struct extent *e;
+
+	if (!slab_has_slots(s, reserve ? 1 : s->reserve_nr + 1))
+		return NULL;
+	e = slot_pop(s);
+	assert(e && e->state == EXTENT_FREE);
+	e->slab = s;
+	e->list = NULL;
+	e->was_sent = false;
+	e->err = 0;
+	return e;
+}
+
+void
+slab_extent_unget(struct extent *e)
+{
+	struct slab *s = e->slab;
+
+	cred_put(e->cred);
+	e->cred = NULL;
+	e->file = NULL;
+	extent_list_append(&s->free_extents, e);
+	s->free_nr++;
+}
+
+void
+slab_extent_put(struct extent *e)
+{
+	slab_extent_unget(e);
+	e->slab->wb->slots_came_free = true;
+}
+
+/* ---- the list, as SHARED-MEMORY orders its stores ---- */
+
+static struct nfswb_list_entry *
+entry_of(const struct extent *e)
+{
+	return &e->slab->view.list[slab_slot(e->slab, e)];
+}
+
+void
+slab_list_state(struct extent *e, enum nfswb_list_state state)
+{
+	atomic_store_explicit(&entry_of(e)->state, state,
+			      memory_order_release);
+}
+
+void
+slab_relength(struct extent *e)
+{
+	atomic_store_explicit(&entry_of(e)->length_ringpos,
+			      (uint64_t)e->ringpos << 32 | e->length,
+			      memory_order_release);
+}
+
+void
+slab_publish(struct extent *e, enum nfswb_list_state state)
+{
+	struct nfswb_list_entry *l = entry_of(e);
+
+	l->offset = e->offset;
+	l->place = e->place;
+	l->file = e->file_nr;
+	slab_list_state(e, state);
+	slab_relength(e);
+	atomic_store_explicit(&l->seq, e->seq, memory_order_release);
+}
+
+void
+slab_strike(struct extent *e)
+{
+	atomic_store_explicit(&entry_of(e)->seq, 0, memory_order_release);
+}
