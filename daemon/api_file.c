@@ -192,6 +192,23 @@ api_truncate(struct request *r)
 	}
 }
 
+/* Its session may have ended, or closed the file. */
+static void
+reserve_again(void *arg, int err)
+{
+	struct request *r = arg;
+
+	r->in_file = false;
+	if (!err && session_is_gone(r->session))
+		err = -ECANCELED;
+	if (err) {
+		request_end(r, err);
+		return;
+	}
+	r->sf = session_file(r->session, request_file(r));
+	api_reserve(r);
+}
+
 void
 api_reserve(struct request *r)
 {
@@ -204,6 +221,12 @@ api_reserve(struct request *r)
 		return;
 	}
 	start = handle_reserve(r->sf->handle, length);
+	if (start == -EAGAIN) {
+		r->in_file = true;
+		file_when_cut(r->file, session_now(r->session), reserve_again,
+			      r);
+		return;
+	}
 	if (start < 0) {
 		request_end(r, (int)start);
 		return;

@@ -91,7 +91,7 @@ api_write_more(struct session *s)
 	struct request *r = s->writing;
 	int64_t n;
 
-	if (!r)
+	if (!r || r->in_file)
 		return;
 	n = 1;
 	while (n > 0 && r->done < args(r)->data.data_len) {
@@ -110,12 +110,46 @@ api_write_more(struct session *s)
 		retry_failed(s);
 }
 
+static void place_append(struct request *);
+
+static void
+end_is_known(void *arg, int err)
+{
+	struct request *r = arg;
+	struct session *s = r->session;
+
+	r->in_file = false;
+	if (!err && session_is_gone(s))
+		err = -ECANCELED;
+	if (err)
+		finish(s, err);
+	else
+		place_append(r);
+}
+
+/* At the end of the file, which is not known while a size is being set. */
+static void
+place_append(struct request *r)
+{
+	struct session *s = r->session;
+	int64_t start = handle_reserve(r->sf->handle, args(r)->data.data_len);
+
+	if (start == -EAGAIN) {
+		r->in_file = true;
+		file_when_cut(r->file, session_now(s), end_is_known, r);
+	} else if (start < 0) {
+		finish(s, (int)start);
+	} else {
+		r->offset = (uint64_t)start;
+		api_write_more(s);
+	}
+}
+
 void
 api_write(struct request *r)
 {
 	struct session *s = r->session;
 	uint32_t length = args(r)->data.data_len;
-	int64_t start = (int64_t)args(r)->offset;
 	uint64_t max = r->file ? file_max_size(r->file) : 0;
 
 	if (!r->sf ||
@@ -132,15 +166,16 @@ api_write(struct request *r)
 		reply(r);
 		return;
 	}
-	if (r->sf->oflags & O_APPEND)
-		start = handle_reserve(r->sf->handle, length);
-	else if (args(r)->offset > max || length > max - args(r)->offset)
-		start = -EFBIG;
-	if (start < 0) {
-		request_end(r, (int)start);
+	if (r->sf->oflags & O_APPEND) {
+		s->writing = r;
+		place_append(r);
 		return;
 	}
-	r->offset = (uint64_t)start;
+	if (args(r)->offset > max || length > max - args(r)->offset) {
+		request_end(r, -EFBIG);
+		return;
+	}
+	r->offset = args(r)->offset;
 	s->writing = r;
 	api_write_more(s);
 }

@@ -76,7 +76,7 @@ remove_came(struct op *op, int err, const void *data)
 			    op->server->name, strerror(-err), data ?
 			    "remove it by hand" : "nfswbd tries again when it "
 			    "starts anew");
-	else if (!file_handle_nr(op->file))
+	else if (!file_user_nr(op->file))
 		file_forget(op->file);
 	if (data)
 		unhide(op->ns, op->hidden_id);

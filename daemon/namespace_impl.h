@@ -148,6 +148,7 @@ struct op {
 	struct op_call call;
 	struct wb_file *file;		/* with a reference */
 	bool waits_for_file;		/* the pipeline will call back */
+	bool paused;			/* the file; to be let go on */
 	bool at_open;
 	/* of single verbs */
 	int oflags;
@@ -168,7 +169,7 @@ struct op {
 	char *hidden_leaf;
 	struct hidden *hiding;		/* remembered, not renamed yet */
 	uint64_t hidden_id;		/* of the one that is being removed */
-	void (*hidden)(struct op *);
+	void (*hidden)(struct op *), (*take)(struct op *);
 	/* the result */
 	int err;
 	char *text;
@@ -205,6 +206,9 @@ void ns_file_attr(struct wb_file *, const struct nfswb_attr *, bool at_open);
 /* All of op->file that is here goes to the server, then next. */
 void op_flush_file(struct op *, uint64_t offset, uint64_t length,
 		   void (*next)(struct op *));
+/* Nothing of f is sent from then on, until op_go_on or op's end. */
+void op_pause_file(struct op *, struct wb_file *, void (*next)(struct op *));
+void op_go_on(struct op *);
 void op_truncate_file(struct op *, uint64_t size, void (*next)(struct op *));
 
 /*

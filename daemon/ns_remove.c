@@ -3,7 +3,7 @@
  * ns_remove.c - unlink, rmdir and rename: what takes names away
  *
  * What has lost its last name and nobody has open is forgotten: bytes not yet
- * written need not be.  A call that was sent twice and finds nothing has worked
+ * written need not be, and none are sent from before its name is taken.  A call that was sent twice and finds nothing has worked
  * the first time.
  */
 #include <errno.h>
@@ -25,7 +25,7 @@ forget(struct op *op, const struct fh *fh, const struct nfswb_attr *attr)
 {
 	struct wb_file *f = file_find(op->server->wb, fh);
 
-	if (f && attr->nlink == 1 && !file_handle_nr(f))
+	if (f && attr->nlink == 1 && !file_user_nr(f))
 		file_forget(f);
 }
 
@@ -41,12 +41,42 @@ take_found(struct op *op, const LOOKUP3res *res)
 	return attr_from_post_op(&op->walk.attr, &ok->obj_attributes);
 }
 
-static struct wb_file *
-open_here(struct op *op, const struct fh *fh)
-{
-	struct wb_file *f = ns_file_here(op, fh);
+static void take_last_name(struct op *);
 
-	return f && file_handle_nr(f) ? f : NULL;
+/* The name that the walk found is to be taken from a file.  Somebody has that
+   open: hide.  It is the last, and there is data: first nothing more is sent. */
+static void
+take_name(struct op *op, void (*hidden)(struct op *),
+	  void (*take)(struct op *))
+{
+	struct walk *w = &op->walk;
+	struct wb_file *f = ns_file_here(op, &w->fh);
+
+	op->hidden = hidden;
+	op->take = take;
+	if (f && file_user_nr(f))
+		op_hide(op, walk_folder(w), w->leaf, f, hidden);
+	else if (f && w->attr.nlink == 1 && file_left_bytes(f))
+		op_pause_file(op, f, take_last_name);
+	else
+		take(op);
+}
+
+/* It may have been opened meanwhile. */
+static void
+take_last_name(struct op *op)
+{
+	struct walk *w = &op->walk;
+	struct wb_file *f = op->file;
+
+	if (!file_user_nr(f)) {
+		op->take(op);
+		return;
+	}
+	file_ref(f);
+	op_go_on(op);
+	op_hide(op, walk_folder(w), w->leaf, f, op->hidden);
+	file_put(f);
 }
 
 /* ---- unlink ---- */
@@ -64,23 +94,21 @@ unlink_came(struct op *op, int err, const void *data)
 }
 
 static void
+unlink_now(struct op *op)
+{
+	op_remove(op, walk_folder(&op->walk), op->walk.leaf, unlink_came);
+}
+
+static void
 unlink_found(struct op *op, int err, const void *data)
 {
-	struct walk *w = &op->walk;
-	struct wb_file *f;
-
 	if (op_refused(op, err))
 		return;
 	take_found(op, data);
-	if (w->attr.type == S_IFDIR) {
+	if (op->walk.attr.type == S_IFDIR)
 		op_fail(op, -EISDIR, NULL);
-		return;
-	}
-	f = open_here(op, &w->fh);
-	if (f)
-		op_hide(op, walk_folder(w), w->leaf, f, op_done);
 	else
-		op_remove(op, walk_folder(w), w->leaf, unlink_came);
+		take_name(op, op_done, unlink_now);
 }
 
 static void
@@ -194,7 +222,6 @@ static void
 rename_to_found(struct op *op, int err, const void *data)
 {
 	struct walk *w = &op->walk;
-	struct wb_file *f = NULL;
 
 	if (err == -ENOENT) {
 		rename_now(op);
@@ -205,9 +232,7 @@ rename_to_found(struct op *op, int err, const void *data)
 	take_found(op, data);
 	w->found = true;
 	if (!fh_equal(&w->fh, &op->from_fh) && !op->from_is_folder)
-		f = open_here(op, &w->fh);
-	if (f)
-		op_hide(op, walk_folder(w), w->leaf, f, rename_hidden);
+		take_name(op, rename_hidden, rename_now);
 	else
 		rename_now(op);
 }

@@ -54,12 +54,24 @@ op_new(struct namespace *ns, const char *verb, struct cred *cred,
 }
 
 void
+op_go_on(struct op *op)
+{
+	if (!op->paused)
+		return;
+	op->paused = false;
+	file_go_on(op->file);
+	file_put(op->file);
+	op->file = NULL;
+}
+
+void
 op_free(struct op *op)
 {
 	LIST_REMOVE(op, entry);
 	if (op->waits_for_file)
 		handle_abandon(op->file, op);
 	hidden_leave(op);
+	op_go_on(op);
 	loop_deferred_free(op->ns->loop, op->later);
 	loop_timer_free(op->ns->loop, op->timer);
 	file_put(op->file);
@@ -217,4 +229,14 @@ op_truncate_file(struct op *op, uint64_t size, void (*next)(struct op *))
 	op->retry = next;
 	op->waits_for_file = true;
 	file_truncate(op->file, op->cred, size, op_now(op), file_waited, op);
+}
+
+void
+op_pause_file(struct op *op, struct wb_file *f, void (*next)(struct op *))
+{
+	op->file = file_ref(f);
+	op->paused = true;
+	op->retry = next;
+	op->waits_for_file = true;
+	file_pause(f, op_now(op), file_waited, op);
 }

@@ -235,6 +235,8 @@ drop(struct session *s, struct request **at)
 	if (!r)
 		return;
 	*at = NULL;
+	if (r->in_file)
+		handle_abandon(r->file, r);
 	TAILQ_REMOVE(&s->under_way, r, link);
 	s->under_way_nr--;
 	request_free(r);

@@ -319,7 +319,7 @@ take_files(struct session *s, const nfswb_resume_args *a)
 		}
 		sf->claimed = true;
 		if (c->reserved_end)
-			file_reserved(sf->file, c->reserved_end);
+			handle_reserved(sf->handle, c->reserved_end);
 	}
 }
 

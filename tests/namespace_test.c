@@ -21,6 +21,7 @@
 #include "daemon/resolve.h"
 #include "daemon/writeback/slab.h"
 #include "include/nfswb.h"
+#include "rpc/client.h"
 #include "rpc/nfs3_prot.h"
 #include "tests/nfssim.h"
 #include "tests/unit.h"
@@ -1023,6 +1024,181 @@ unlinking_forgets_what_is_here(void)
 	end();
 }
 
+/* Holds WRITEs back for a moment, and counts those that come too late. */
+static struct {
+	uint32_t taker;			/* REMOVE or RENAME */
+	bool taken;
+	unsigned writes, late;
+} last_name;
+
+static void
+watch_last_name(void *arg, const struct nfssim_call *c,
+		struct nfssim_verdict *v)
+{
+	(void)arg;
+	if (c->prog != NFSSIM_NFS)
+		return;
+	if (c->proc == last_name.taker) {
+		last_name.taken = true;
+		v->delay_usec = 400000;	/* time enough for a mistake */
+	}
+	if (c->proc != NFSPROC3_WRITE && c->proc != NFSPROC3_COMMIT)
+		return;
+	last_name.writes++;
+	last_name.late += last_name.taken;
+	v->delay_usec = 30000;
+	if (last_name.writes == 1)
+		v->status = NFS3ERR_JUKEBOX;
+}
+
+static bool
+a_write_is_out(void)
+{
+	return last_name.writes > 0;
+}
+
+/* A file whose writer is gone, in the middle of being written back. */
+static void
+start_flush(uint32_t taker, const char *path)
+{
+	static char text[3000];
+	struct wb_handle *h;
+
+	memset(text, 'x', sizeof text - 1);
+	memset(&last_name, 0, sizeof last_name);
+	last_name.taker = taker;
+	start();
+	w.config->server.wsize = 4096;
+	h = open_file(path, O_WRONLY | O_CREAT);
+	for (unsigned i = 0; i < 8; i++)
+		write_text(h, text, i * 10000);
+	nfssim_set_fault(w.sim, watch_last_name, NULL);
+	handle_close(h, loop_now(w.loop), NULL, NULL);
+	CU_ASSERT(comes_true(a_write_is_out));
+}
+
+static void
+unlinking_what_is_being_written_sends_no_write_after_remove(void)
+{
+	struct wb_file *f;
+
+	start_flush(NFSPROC3_REMOVE, "f");
+	f = file_ref(w.file);
+	CU_ASSERT(file_left_bytes(f) > 0);
+	CU_ASSERT_EQUAL(do_unlink("f"), 0);
+	CU_ASSERT(last_name.taken);
+	CU_ASSERT_EQUAL(w.memory.hide, 0);
+	turn(NULL);
+	CU_ASSERT_EQUAL(file_left_bytes(f), 0);
+	CU_ASSERT_EQUAL(file_handle_nr(f), 0);
+	CU_ASSERT_EQUAL(do_stat("f", true), -ENOENT);
+	CU_ASSERT_EQUAL(last_name.late, 0);
+	file_put(f);
+	end();
+}
+
+static bool
+all_written(void)
+{
+	return !file_left_bytes(w.file);
+}
+
+static void
+unlink_that_is_refused_lets_writing_go_on(void)
+{
+	struct nfssim_verdict refused = { .status = NFS3ERR_ACCES };
+	struct wb_file *f;
+
+	start_flush(NFSPROC3_REMOVE, "f");
+	f = file_ref(w.file);
+	break_next(NFSPROC3_REMOVE, refused, 1);
+	CU_ASSERT_EQUAL(do_unlink("f"), -EACCES);
+	w.file = f;
+	CU_ASSERT(comes_true(all_written));
+	CU_ASSERT_EQUAL(nfssim_size(w.sim, "f", NFSSIM_STABLE),
+			7 * 10000 + 2999);
+	file_put(f);
+	end();
+}
+
+static void
+renaming_over_what_is_being_written_sends_no_write_after_rename(void)
+{
+	start_flush(NFSPROC3_RENAME, "f");
+	nfssim_set_fault(w.sim, NULL, NULL);
+	CU_ASSERT_EQUAL(do_open("g", O_WRONLY | O_CREAT, 0644), 0);
+	file_put(w.file);
+	nfssim_set_fault(w.sim, watch_last_name, NULL);
+	CU_ASSERT_EQUAL(do_rename("g", "f"), 0);
+	CU_ASSERT(last_name.taken);
+	CU_ASSERT_EQUAL(w.memory.hide, 0);
+	turn(NULL);
+	CU_ASSERT_EQUAL(do_stat("f", true), 0);
+	CU_ASSERT_EQUAL(w.attr.size, 0);
+	CU_ASSERT_EQUAL(last_name.late, 0);
+	end();
+}
+
+static void
+find_client(void *arg, struct wb_server *s, struct rpc_client *c)
+{
+	(void)s;
+	*(struct rpc_client **)arg = c;
+}
+
+static void
+linked(void *arg, int err, const void *res, const struct rpc_timing *t)
+{
+	(void)arg;
+	(void)t;
+	CU_ASSERT_EQUAL(err, 0);
+	CU_ASSERT_EQUAL(((const LINK3res *)res)->status, NFS3_OK);
+	w.answers++;
+	loop_stop(w.loop);
+}
+
+/* By another client of the server. */
+static void
+make_link(const char *path, const char *name)
+{
+	struct rpc_client *client = NULL;
+	LINK3args args = { .link.name = (char *)(uintptr_t)name };
+	struct rpc_request r = {
+		.proc = NFSPROC3_LINK, .cred = w.cred,
+		.encode = (rpc_xdr_fn *)xdr_LINK3args, .args = &args,
+		.decode = (rpc_xdr_fn *)xdr_LINK3res,
+		.res_bytes = sizeof(LINK3res), .done = linked,
+	};
+	struct fh fh, dir;
+
+	CU_ASSERT_EQUAL(nfssim_lookup(w.sim, path, &fh), 0);
+	CU_ASSERT_EQUAL(nfssim_lookup(w.sim, "", &dir), 0);
+	args.file.data.data_len = fh.len;
+	args.file.data.data_val = (char *)fh.data;
+	args.link.dir.data.data_len = dir.len;
+	args.link.dir.data.data_val = (char *)dir.data;
+	ns_each_server(w.ns, find_client, &client);
+	CU_ASSERT_EQUAL(rpc_client_call(client, &r, NULL), 0);
+	answer();
+}
+
+static void
+a_second_link_keeps_what_is_being_written(void)
+{
+	struct wb_file *f;
+
+	start_flush(NFSPROC3_REMOVE, "f");
+	f = file_ref(w.file);
+	make_link("f", "g");
+	CU_ASSERT_EQUAL(do_unlink("f"), 0);
+	w.file = f;
+	CU_ASSERT(comes_true(all_written));
+	CU_ASSERT_EQUAL(nfssim_size(w.sim, "g", NFSSIM_STABLE),
+			7 * 10000 + 2999);
+	file_put(f);
+	end();
+}
+
 /* ---- listing ---- */
 
 #define MANY 3000
@@ -1160,6 +1336,10 @@ UNIT_TESTS(namespace,
 	UNIT(what_can_not_be_hidden_keeps_its_name),
 	UNIT(renaming_over_an_open_file_hides_it),
 	UNIT(unlinking_forgets_what_is_here),
+	UNIT(unlinking_what_is_being_written_sends_no_write_after_remove),
+	UNIT(unlink_that_is_refused_lets_writing_go_on),
+	UNIT(renaming_over_what_is_being_written_sends_no_write_after_rename),
+	UNIT(a_second_link_keeps_what_is_being_written),
 	UNIT(a_long_directory_is_listed_whole),
 	UNIT(a_listing_outlives_a_lost_connection),
 	UNIT(a_server_without_readdirplus_is_asked_for_readdir),

@@ -373,6 +373,63 @@ inline_append_is_whole_across_a_wait(void)
 }
 
 static void
+append_beside_a_truncation_is_whole(void)
+{
+	struct rig *g = rig_new();
+	nfswb_args cut = { .type = NFSWB_TRUNCATE };
+	nfswb_args append = { .type = NFSWB_WRITE };
+	nfswb_args reserve = { .type = NFSWB_RESERVE };
+	struct client a, c, m;
+	uint64_t size;
+
+	bystander(g, &a);
+	bystander(g, &c);
+	client_connect(g, &m);
+	CU_ASSERT_EQUAL(client_hello(&m, 0, 0), 0);
+	client_open(&a, "f", O_RDWR | O_CREAT);
+	client_open(&c, "f", O_RDWR | O_APPEND);
+	client_open(&m, "f", O_RDWR | O_APPEND);
+	CU_ASSERT_EQUAL(client_write(&a, 0, 0, "0123456789", 10), 0);
+	rig_hold(g, true);
+	cut.nfswb_args_u.truncate.length = 3;
+	append.nfswb_args_u.write.data.data_val = (char *)"record";
+	append.nfswb_args_u.write.data.data_len = 6;
+	reserve.nfswb_args_u.reserve.length = 100;
+	client_send(&a, &cut);
+	rig_pass(g, 100);
+	client_send(&c, &append);
+	client_send(&m, &reserve);
+	CU_ASSERT_FALSE(client_reply(&c));
+	CU_ASSERT_FALSE(client_reply(&m));
+	rig_hold(g, false);
+	CU_ASSERT(client_reply(&a));
+	CU_ASSERT(client_reply(&c));
+	CU_ASSERT_EQUAL(c.reply.answer.error, 0);
+	CU_ASSERT(client_reply(&m));
+	CU_ASSERT_EQUAL(m.reply.answer.error, 0);
+	CU_ASSERT_EQUAL(m.reply.answer.nfswb_answer_u.res.nfswb_res_u.reserved,
+			9);
+	CU_ASSERT_EQUAL(client_fsync(&c, 0), 0);
+	CU_ASSERT(server_has(g, "f", 0, "012record", 9));
+	rig_data(g, "f", &size);
+	CU_ASSERT_EQUAL(size, 9);
+	/* who goes away while it waits for that does no harm */
+	rig_hold(g, true);
+	client_send(&a, &cut);
+	rig_pass(g, 100);
+	client_send(&c, &append);
+	client_send(&m, &reserve);
+	rig_pass(g, 100);
+	client_close(&c);
+	client_close(&m);
+	rig_pass(g, 100);
+	rig_hold(g, false);
+	CU_ASSERT(client_reply(&a));
+	client_close(&a);
+	rig_free(g);
+}
+
+static void
 inline_write_to_a_full_slab_of_failed_data_says_why(void)
 {
 	struct rig *g = rig_new();
@@ -977,6 +1034,7 @@ UNIT_TESTS(session,
 	UNIT(inline_write_beyond_the_servers_largest_file_is_efbig),
 	UNIT(inline_write_beyond_room_waits_and_is_answered_whole),
 	UNIT(inline_append_is_whole_across_a_wait),
+	UNIT(append_beside_a_truncation_is_whole),
 	UNIT(inline_write_to_a_full_slab_of_failed_data_says_why),
 	UNIT(handles_keep_to_their_open_mode),
 	UNIT(read_sees_what_was_accepted_and_zeros_between),

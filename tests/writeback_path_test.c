@@ -305,6 +305,174 @@ server_that_asks_all_for_patience_gets_fewer_writes(void)
 	bench_free(&b);
 }
 
+/* ---- records in pieces, and truncation ---- */
+
+/* A record of three pieces of 1000 bytes; the file is cut to size when the first
+   is there; err is what the server says to that. */
+static uint64_t
+record_beside_truncate(uint64_t size, int err, const char **what)
+{
+	struct bench_done cut = { 0 }, d = { 0 };
+	struct wb_handle *h, *other;
+	struct wb_file *f;
+	uint64_t end;
+	int64_t at;
+
+	start(&roomy);
+	*what = "";
+	h = bench_open(&b, 1, 10, O_RDWR);
+	other = bench_open(&b, 1, 11, O_RDWR);
+	f = handle_file(h);
+	CU_ASSERT(bench_write(&b, h, 0, 500, 'o'));
+	at = handle_reserve(h, 3000);
+	CU_ASSERT_EQUAL(at, 500);
+	CU_ASSERT(bench_write(&b, h, 500, 1000, 'a'));
+	handle_truncate(other, size, b.now, bench_done, &cut);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_SETSIZE), 1);
+	CU_ASSERT_FALSE(bench_write(&b, h, 1500, 1000, 'b'));
+	CU_ASSERT_EQUAL(handle_reserve(other, 1), -EAGAIN);
+	bench_answer(&b, bench_take(&b, 0), err, 0, 0);
+	CU_ASSERT_EQUAL(cut.nr, 1);
+	CU_ASSERT_EQUAL(cut.err, err);
+	CU_ASSERT(b.rooms);		/* who stalled is told */
+	CU_ASSERT(bench_write(&b, h, 1500, 1000, 'b'));
+	CU_ASSERT(bench_write(&b, h, 2500, 1000, 'c'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(d.err, 0);
+	CU_ASSERT_EQUAL(b.gave_up, 0);
+	end = extent_at(f, 0) ? 0 : size;
+	for (struct extent *e = extent_at(f, 0); e; e = extent_next(e)) {
+		if (e->offset != end)
+			*what = "a hole";
+		end = extent_end(e);
+	}
+	CU_ASSERT_EQUAL(file_size(f), end > size ? end : size > end ? size :
+			end);
+	at = handle_reserve(h, 10);
+	CU_ASSERT_EQUAL((uint64_t)at, file_size(f) - 10);
+	CU_ASSERT(bench_write(&b, h, (uint64_t)at, 10, 'n'));
+	CU_ASSERT_EQUAL(file_size(f), (uint64_t)at + 10);
+	CU_ASSERT_EQUAL(closed(h), 0);
+	CU_ASSERT_EQUAL(closed(other), 0);
+	bench_free(&b);
+	return end;
+}
+
+static void
+truncate_cuts_a_record_that_is_not_all_there_yet(void)
+{
+	const char *what;
+
+	CU_ASSERT_EQUAL(record_beside_truncate(0, 0, &what), 0);
+	CU_ASSERT_STRING_EQUAL(what, "");
+	CU_ASSERT_EQUAL(record_beside_truncate(300, 0, &what), 300);
+	CU_ASSERT_STRING_EQUAL(what, "");
+	CU_ASSERT_EQUAL(record_beside_truncate(800, 0, &what), 800);
+	CU_ASSERT_STRING_EQUAL(what, "");
+	CU_ASSERT_EQUAL(record_beside_truncate(2000, 0, &what), 2000);
+	CU_ASSERT_STRING_EQUAL(what, "");
+	CU_ASSERT_EQUAL(record_beside_truncate(9000, 0, &what), 3500);
+	CU_ASSERT_STRING_EQUAL(what, "");
+}
+
+static void
+truncate_that_is_refused_leaves_the_record_whole(void)
+{
+	const char *what;
+
+	CU_ASSERT_EQUAL(record_beside_truncate(800, -EACCES, &what), 3500);
+	CU_ASSERT_STRING_EQUAL(what, "");
+}
+
+static void
+append_waits_until_the_end_of_file_is_known(void)
+{
+	struct bench_done cut = { 0 }, known = { 0 };
+	struct wb_handle *h;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 500, 'o'));
+	handle_truncate(h, 100, b.now, bench_done, &cut);
+	CU_ASSERT_EQUAL(handle_reserve(h, 5), -EAGAIN);
+	file_when_cut(handle_file(h), b.now, bench_done, &known);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(known.nr, 0);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_WRITE), 0);
+	bench_answer(&b, bench_take(&b, 0), 0, 0, 0);
+	CU_ASSERT_EQUAL(known.nr, 1);
+	CU_ASSERT_EQUAL(known.err, 0);
+	CU_ASSERT_EQUAL(handle_reserve(h, 5), 100);
+	CU_ASSERT_EQUAL(closed(h), 0);
+	bench_free(&b);
+}
+
+/* ---- a file that loses its last name ---- */
+
+static void
+paused_file_sends_nothing_and_tells_when_at_rest(void)
+{
+	struct bench_done rest = { 0 };
+	struct wb_handle *h;
+	struct wb_file *f;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	f = file_ref(handle_file(h));
+	CU_ASSERT(bench_write(&b, h, 0, 3 << 20, 'a'));
+	CU_ASSERT_EQUAL(file_user_nr(f), 1);
+	handle_close(h, b.now, NULL, NULL);
+	CU_ASSERT_EQUAL(file_handle_nr(f), 1);
+	CU_ASSERT_EQUAL(file_user_nr(f), 0);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(b.call_nr, 3);
+	CU_ASSERT(bench_write(&b, h, 5 << 20, 100, 'b'));
+	file_pause(f, b.now, bench_done, &rest);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(b.call_nr, 3);
+	bench_answer(&b, bench_take(&b, 0), -EAGAIN, 0, 0);
+	bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
+	CU_ASSERT_EQUAL(rest.nr, 0);
+	bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
+	CU_ASSERT_EQUAL(rest.nr, 1);
+	CU_ASSERT_EQUAL(rest.err, 0);
+	bench_advance(&b, 100000000);	/* neither by age nor to commit */
+	CU_ASSERT_EQUAL(b.call_nr, 0);
+	file_go_on(f);
+	CU_ASSERT(bench_serve(&b, 1) > 0);
+	CU_ASSERT_EQUAL(file_handle_nr(f), 0);
+	file_put(f);
+	bench_free(&b);
+}
+
+static void
+paused_file_that_is_forgotten_ends_its_waits(void)
+{
+	struct bench_done rest = { 0 };
+	struct wb_handle *h;
+	struct wb_file *f;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	f = file_ref(handle_file(h));
+	CU_ASSERT(bench_write(&b, h, 0, 100, 'a'));
+	file_pause(f, b.now, bench_done, &rest);
+	handle_close(h, b.now, NULL, NULL);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(rest.nr, 1);
+	CU_ASSERT_EQUAL(b.call_nr, 0);
+	file_forget(f);
+	file_go_on(f);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(b.call_nr, 0);
+	CU_ASSERT_EQUAL(file_handle_nr(f), 0);
+	CU_ASSERT_EQUAL(b.gave_up, 0);
+	file_put(f);
+	bench_free(&b);
+}
+
 UNIT_TESTS(writeback_path,
 	UNIT(last_offset_there_is_may_be_written),
 	UNIT(append_beyond_the_servers_largest_file_is_told_and_listed),
@@ -314,4 +482,9 @@ UNIT_TESTS(writeback_path,
 	UNIT(file_that_met_jukebox_comes_back_slowly),
 	UNIT(one_files_jukebox_slows_no_other),
 	UNIT(server_that_asks_all_for_patience_gets_fewer_writes),
+	UNIT(truncate_cuts_a_record_that_is_not_all_there_yet),
+	UNIT(truncate_that_is_refused_leaves_the_record_whole),
+	UNIT(append_waits_until_the_end_of_file_is_known),
+	UNIT(paused_file_sends_nothing_and_tells_when_at_rest),
+	UNIT(paused_file_that_is_forgotten_ends_its_waits),
 )

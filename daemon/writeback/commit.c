@@ -326,7 +326,8 @@ commit_check(struct wb_file *f, bool waited, uint64_t now)
 		}
 		return;
 	}
-	if (TAILQ_EMPTY(&f->unstable) || f->not_before_usec > now ||
+	if (TAILQ_EMPTY(&f->unstable) || f->paused ||
+	    f->not_before_usec > now ||
 	    !due(f, waited))
 		return;
 	c = TAILQ_FIRST(&s->free_commits);

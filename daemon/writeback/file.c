@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/sync.h"
 #include "daemon/writeback/truncate.h"
 #include "daemon/writeback/writepages.h"
 
@@ -291,6 +292,28 @@ file_handle_nr(const struct wb_file *f)
 	return f->handle_nr;
 }
 
+unsigned
+file_user_nr(const struct wb_file *f)
+{
+	return f->handle_nr - sync_unattended(f);
+}
+
+void
+file_pause(struct wb_file *f, uint64_t now, wb_done_fn *done, void *arg)
+{
+	f->paused++;
+	if (sync_begin(f, SYNC_PAUSE, NULL, now, done, arg) < 0)
+		wb_fail_later(f->server->wb, done, arg, -ENOMEM);
+}
+
+void
+file_go_on(struct wb_file *f)
+{
+	f->paused--;
+	f->server->next_age_usec = 0;	/* it may have been passed over */
+	file_kick(f);
+}
+
 uint64_t
 file_left_bytes(const struct wb_file *f)
 {
@@ -314,13 +337,6 @@ uint64_t
 file_max_size(const struct wb_file *f)
 {
 	return f->params.max_size;
-}
-
-void
-file_reserved(struct wb_file *f, uint64_t end)
-{
-	if (end > f->size)
-		f->size = end;
 }
 
 void

@@ -42,6 +42,8 @@ void file_rename(struct wb_file *, const char *name);	/* for people */
 const struct fh *file_fh(const struct wb_file *);
 struct wb_server *file_server(const struct wb_file *);
 unsigned file_handle_nr(const struct wb_file *);
+/* Of those the ones with an owner: not what is closed and nobody waits for. */
+unsigned file_user_nr(const struct wb_file *);
 /* Bytes DIRTY, in WRITEBACK, UNSTABLE or FAILED. */
 uint64_t file_left_bytes(const struct wb_file *);
 uint64_t file_unstable_bytes(const struct wb_file *);
@@ -54,12 +56,18 @@ void file_server_attr(struct wb_file *, uint64_t size, uint64_t ctime_nsec,
 uint64_t file_size(const struct wb_file *);
 /* No byte may lie at or behind it. */
 uint64_t file_max_size(const struct wb_file *);
-/* The end of a range that an append was given, known from a RESUME. */
-void file_reserved(struct wb_file *, uint64_t end);
 
 /* The file is gone on the server (last link removed, nobody has it open): what
    is not written yet is dropped, that is not a loss. */
 void file_forget(struct wb_file *);
+
+/*
+ * Nothing of the file is sent until file_go_on, once for each; done when nothing
+ * is under way any more.  So its last name can be taken, and no WRITE comes
+ * after that.
+ */
+void file_pause(struct wb_file *, uint64_t now, wb_done_fn *, void *arg);
+void file_go_on(struct wb_file *);
 
 /*
  * Tells once, from wb_run, that the last handle was closed and all of the file
@@ -96,9 +104,17 @@ void handle_truncate(struct wb_handle *, uint64_t size, uint64_t now,
 void file_truncate(struct wb_file *, struct cred *, uint64_t size,
 		   uint64_t now, wb_done_fn *, void *arg);
 
-/* Room at the end of the file for an append of length bytes; the range is the
-   caller's to write.  Returns its start, or -EFBIG. */
+/*
+ * Room at the end of the file for an append of length bytes, which the caller
+ * writes in pieces.  A truncation in between cuts the record as if all of it
+ * had been there: what of it comes later is dropped.  Returns its start, -EFBIG,
+ * or -EAGAIN: the end is not known now, file_when_cut tells.
+ */
 int64_t handle_reserve(struct wb_handle *, uint64_t length);
+/* The end of a range that an append was given, known from a RESUME. */
+void handle_reserved(struct wb_handle *, uint64_t end);
+/* Done when no size is being set. */
+void file_when_cut(struct wb_file *, uint64_t now, wb_done_fn *, void *arg);
 
 /*
  * Reads from what is here: copies the length bytes at offset to buf when all

@@ -34,6 +34,7 @@ struct wb_file {
 	char *name;
 	unsigned refs;
 	bool forgotten;			/* removed on the server */
+	unsigned paused;		/* nothing is sent */
 	bool imported;			/* has had was_sent extents */
 	UT_hash_handle hh;		/* in server->files, by fh */
 
@@ -102,6 +103,9 @@ struct wb_handle {
 	uint64_t since;			/* errseq */
 	struct extent *last;		/* the last write's, to be continued */
 	uint64_t last_seq;		/* ... as long as it is this one */
+	uint64_t reserved_end;		/* of an append's range that is not
+					   written yet; 0: none */
+	uint64_t cut_from;		/* what lies there was truncated */
 	struct sync_wait *closing;	/* set aside: a close can't fail */
 	LIST_ENTRY(wb_handle) link;
 };
@@ -123,6 +127,8 @@ bool file_is_late(const struct wb_file *, uint64_t offset, uint64_t end);
 /* A failure for every handle to see. */
 void file_error(struct wb_file *, int err);
 void handle_free(struct wb_handle *);
+/* The file was cut: of an append under way what lies behind is gone, too. */
+void handle_cut(struct wb_handle *, uint64_t size);
 
 /* The most that one WRITE of it may hold. */
 uint32_t file_wsize(const struct wb_file *);

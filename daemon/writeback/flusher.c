@@ -33,7 +33,7 @@ portion(const struct wb_server *s)
 static bool
 may_write(struct wb_file *f, uint64_t now)
 {
-	if (!TAILQ_EMPTY(&f->truncations) || f->forgotten)
+	if (!TAILQ_EMPTY(&f->truncations) || f->forgotten || f->paused)
 		return false;
 	if (f->not_before_usec > now) {
 		wb_due(f->server->wb, f->not_before_usec);
@@ -108,8 +108,8 @@ flusher_age(struct wb_server *s, uint64_t dirtied_usec)
 		s->next_age_usec = due;
 }
 
-/* When the file's oldest DIRTY byte has to go; never while a truncation or the
-   answer of a WRITE is waited for, whose end has us look again. */
+/* When the file's oldest DIRTY byte has to go; never while a truncation, a
+   pause or the answer of a WRITE is waited for, whose end has us look again. */
 static uint64_t
 age_due(struct wb_file *f, uint64_t now)
 {

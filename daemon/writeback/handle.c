@@ -105,10 +105,38 @@ handle_reserve(struct wb_handle *h, uint64_t length)
 	struct wb_file *f = h->file;
 	uint64_t start = f->size;
 
+	if (!TAILQ_EMPTY(&f->truncations))
+		return -EAGAIN;
 	if (start > f->params.max_size || length > f->params.max_size - start)
 		return -EFBIG;
-	f->size = start + length;
+	f->size = h->reserved_end = start + length;
+	h->cut_from = UINT64_MAX;
 	return (int64_t)start;
+}
+
+void
+handle_reserved(struct wb_handle *h, uint64_t end)
+{
+	struct wb_file *f = h->file;
+
+	h->reserved_end = end;
+	h->cut_from = UINT64_MAX;
+	if (end > f->size)
+		f->size = end;
+}
+
+void
+handle_cut(struct wb_handle *h, uint64_t size)
+{
+	if (h->reserved_end > size && size < h->cut_from)
+		h->cut_from = size;
+}
+
+void
+file_when_cut(struct wb_file *f, uint64_t now, wb_done_fn *done, void *arg)
+{
+	if (sync_begin(f, SYNC_CUT, NULL, now, done, arg) < 0)
+		wb_fail_later(f->server->wb, done, arg, -ENOMEM);
 }
 
 /*

@@ -113,6 +113,26 @@ post_new(struct slab *s, struct wb_handle *h, uint64_t offset, uint64_t place,
 	return 0;
 }
 
+/*
+ * A piece of a record whose range was reserved, in order: how much of it a
+ * truncation has left.  false: that is not known now.
+ */
+static bool
+piece_left(struct wb_handle *h, uint64_t offset, uint32_t *length)
+{
+	uint64_t end = offset + *length;
+
+	if (offset >= h->reserved_end)
+		return true;
+	if (!TAILQ_EMPTY(&h->file->truncations))
+		return false;
+	if (offset >= h->cut_from)
+		*length = 0;
+	else if (end > h->cut_from)
+		*length = (uint32_t)(h->cut_from - offset);
+	return true;
+}
+
 /* The library asks first; only an append's end is not known to it. */
 static void
 too_far(struct wb_file *f, uint64_t offset, uint32_t length)
@@ -131,6 +151,7 @@ slab_post(struct slab *s, struct wb_handle *h,
 {
 	struct wb_file *f = h->file;
 	uint64_t offset = r->offset;
+	uint32_t length = r->length;
 	int err;
 
 	s->wb->now = now;
@@ -145,6 +166,9 @@ slab_post(struct slab *s, struct wb_handle *h,
 		offset = f->size;
 	} else if (r->kind != NFSWB_RING_WRITE) {
 		return -EPROTO;
+	} else if (!piece_left(h, offset, &length)) {
+		s->stalled = true;
+		return -ENOBUFS;
 	}
 	if ((h->oflags & O_ACCMODE) == O_RDONLY)
 		err = -EBADF;
@@ -157,9 +181,9 @@ slab_post(struct slab *s, struct wb_handle *h,
 			too_far(f, offset, r->length);
 		return err;
 	}
-	if (!continue_last(s, h, offset, r->place, r->length,
-			   (uint32_t)ringpos)) {
-		err = post_new(s, h, offset, r->place, r->length, r->file,
+	if (length && !continue_last(s, h, offset, r->place, length,
+				     (uint32_t)ringpos)) {
+		err = post_new(s, h, offset, r->place, length, r->file,
 			       (uint32_t)ringpos, now);
 		if (err) {
 			slab_starve(s);
@@ -167,8 +191,11 @@ slab_post(struct slab *s, struct wb_handle *h,
 		}
 	}
 	account_post(s, r->place, r->length);
-	if (offset + r->length > f->size)
-		f->size = offset + r->length;
+	if (length && offset + length > f->size)
+		f->size = offset + length;
+	if (r->kind == NFSWB_RING_WRITE &&
+	    offset + r->length == h->reserved_end)
+		h->reserved_end = 0;	/* that was the last piece */
 	wb_poke(s->wb);
 	return 0;
 }

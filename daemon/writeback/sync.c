@@ -20,6 +20,7 @@
 #include "daemon/writeback/commit.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/sync.h"
+#include "daemon/writeback/truncate.h"
 #include "daemon/writeback/writepages.h"
 
 static void
@@ -65,13 +66,20 @@ begin(struct wb_file *f, enum sync_kind kind, struct wb_handle *h,
 	return w;
 }
 
+static bool
+flushes(enum sync_kind kind)
+{
+	return kind != SYNC_PAUSE && kind != SYNC_CUT;
+}
+
 int
 sync_begin(struct wb_file *f, enum sync_kind kind, struct wb_handle *h,
 	   uint64_t now, wb_done_fn *done, void *arg)
 {
 	if (!begin(f, kind, h, now, done, arg))
 		return -ENOMEM;
-	retry_failed(f);
+	if (flushes(kind))
+		retry_failed(f);
 	return 0;
 }
 
@@ -173,6 +181,9 @@ verdict(struct wb_file *f, struct sync_wait *w)
 		break;
 	case SYNC_FLUSH:
 		return failed_within(f, w->offset, w->end);
+	case SYNC_PAUSE:
+	case SYNC_CUT:
+		return 0;
 	}
 	return err ? err : failed_error(f, w->target_seq);
 }
@@ -205,6 +216,22 @@ on_sync_list(struct wb_file *f, bool wanted)
 	f->on_sync = wanted;
 }
 
+static bool
+at_rest(const struct wb_file *f)
+{
+	const struct truncation *t = TAILQ_FIRST(&f->truncations);
+
+	return LIST_EMPTY(&f->ops) && !f->commit && !(t && t->out);
+}
+
+/* One that asks for nothing to be written. */
+static void
+check_rest(struct wb_file *f, struct sync_wait *w)
+{
+	if (w->kind == SYNC_PAUSE ? at_rest(f) : TAILQ_EMPTY(&f->truncations))
+		finish(f, w);
+}
+
 void
 sync_check(struct wb_file *f, uint64_t now)
 {
@@ -212,7 +239,9 @@ sync_check(struct wb_file *f, uint64_t now)
 	bool flush = false, commit = false;
 
 	TAILQ_FOREACH_SAFE(w, &f->waits, link, next) {
-		if (has_older(&f->to_write, w->target_seq) ||
+		if (!flushes(w->kind))
+			check_rest(f, w);
+		else if (has_older(&f->to_write, w->target_seq) ||
 		    has_older(&f->under_way, w->target_seq))
 			flush = true;
 		else if (waits_for_commit(f, w))
@@ -234,6 +263,8 @@ sync_target(const struct wb_file *f, uint64_t *target_seq, bool *only_close)
 	*target_seq = 0;
 	*only_close = true;
 	TAILQ_FOREACH(w, &f->waits, link) {
+		if (!flushes(w->kind))
+			continue;
 		any = true;
 		if (w->target_seq > *target_seq)
 			*target_seq = w->target_seq;
@@ -241,6 +272,17 @@ sync_target(const struct wb_file *f, uint64_t *target_seq, bool *only_close)
 			*only_close = false;
 	}
 	return any;
+}
+
+unsigned
+sync_unattended(const struct wb_file *f)
+{
+	const struct sync_wait *w;
+	unsigned nr = 0;
+
+	TAILQ_FOREACH(w, &f->waits, link)
+		nr += w->kind == SYNC_CLOSE && !w->done;
+	return nr;
 }
 
 /* ---- several files as one ---- */

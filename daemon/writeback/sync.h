@@ -18,7 +18,10 @@
 
 struct sync_group;
 
-enum sync_kind { SYNC_FSYNC, SYNC_CLOSE, SYNC_ALL, SYNC_FLUSH };
+/* PAUSE and CUT wait for what is under way only: for all calls, for the sizes
+   being set. */
+enum sync_kind { SYNC_FSYNC, SYNC_CLOSE, SYNC_ALL, SYNC_FLUSH, SYNC_PAUSE,
+		 SYNC_CUT };
 
 struct sync_wait {
 	enum sync_kind kind;
@@ -40,6 +43,8 @@ int sync_flush(struct wb_file *, uint64_t offset, uint64_t end, uint64_t now,
 /* Ends those that are done; puts the file on the server's list of files to
    flush, asks for a COMMIT. */
 void sync_check(struct wb_file *, uint64_t now);
+/* Handles that are being closed with nobody waiting. */
+unsigned sync_unattended(const struct wb_file *);
 /* Waits for several files as one: done comes when all are, with the first
    failure.  _end must follow _new, also when nothing was added. */
 struct sync_group *sync_group_new(wb_done_fn *, void *arg);

@@ -75,6 +75,7 @@ setsize_done(struct wb_call *c, uint64_t now)
 {
 	struct truncation *t = (struct truncation *)c;
 	struct wb_file *f = t->file;
+	struct wb_handle *h;
 
 	f->server->wb->now = now;
 	/* another copy, or one that was given up, may still cut */
@@ -88,6 +89,8 @@ setsize_done(struct wb_call *c, uint64_t now)
 		return;
 	}
 	if (c->err == 0) {
+		LIST_FOREACH(h, &f->handles, link)
+			handle_cut(h, t->size);
 		extent_cut_behind(f, t->size);
 		cut_held(f, t);
 		f->size = size_after(f, t);
@@ -105,7 +108,7 @@ truncate_check(struct wb_file *f, uint64_t now)
 	struct truncation *t = TAILQ_FIRST(&f->truncations);
 	struct wb_server *s = f->server;
 
-	if (!t || t->out || f->nr[EXTENT_WRITEBACK] ||
+	if (!t || t->out || f->paused || f->nr[EXTENT_WRITEBACK] ||
 	    f->not_before_usec > now)
 		return;
 	file_late_expire(f, now);
