@@ -77,10 +77,12 @@ call_came(void *arg, int err, const void *res, const struct rpc_timing *t)
 				     t->replied - t->last_byte, op_now(op));
 	/* Every result begins with its status. */
 	err = nfs3_errno(*(const nfsstat3 *)res);
-	if (err == -EAGAIN)
+	if (err == -EAGAIN) {
+		wb_server_delayed(op->server->wb);
 		op_retry_later(op, call_out);
-	else
+	} else {
 		c->reply(op, err, res);
+	}
 }
 
 static void

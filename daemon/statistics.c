@@ -164,6 +164,7 @@ add_server(void *arg, struct wb_server *server, struct rpc_client *client)
 	put(j, "unstable_bytes", s->unstable_bytes);
 	put(j, "verifier_changes", s->verifier_changes);
 	put(j, "replayed_bytes", s->replayed_bytes);
+	put(j, "delays", s->delays);
 	json_object_set_new(j, "flush_causes", causes_json(s));
 	put(j, "oldest_dirty_us", s->oldest_dirty_us);
 	json_object_set_new(j, "congestion", congestion_json(s));

@@ -20,6 +20,7 @@
 #include "daemon/namespace.h"
 #include "daemon/resolve.h"
 #include "daemon/writeback/slab.h"
+#include "daemon/writeback/stats.h"
 #include "include/nfswb.h"
 #include "rpc/client.h"
 #include "rpc/nfs3_prot.h"
@@ -685,9 +686,13 @@ jukebox_is_unseen(void)
 
 	start();
 	CU_ASSERT_EQUAL(do_mkdir("d"), 0);
+	CU_ASSERT_EQUAL(do_open("f", O_WRONLY | O_CREAT, 0644), 0);
+	CU_ASSERT_EQUAL(wb_server_stats(file_server(w.file), 0)->delays, 0);
 	break_next(NFSPROC3_LOOKUP, later, 2);
 	CU_ASSERT_EQUAL(do_stat("d", true), 0);
 	CU_ASSERT_EQUAL(fault.times, 0);
+	CU_ASSERT_EQUAL(wb_server_stats(file_server(w.file), 0)->delays, 2);
+	file_put(w.file);
 	end();
 }
 

@@ -197,7 +197,7 @@ rig_open(struct rig *r, const char *path)
 {
 	struct wb_file_params params = { .wsize = r->opt.wsize,
 					 .stable = r->opt.stable,
-					 .max_size = 1ull << 62 };
+					 .max_size = INT64_MAX };
 	struct wb_handle *h;
 	struct wb_file *f;
 	struct fh fh;

@@ -178,8 +178,8 @@ keys_are_those_of_the_design(void)
 	s = json_array_get(json_object_get(j, "servers"), 0);
 	has_keys(s, "name state ops write_bw nfs_nr_writes nfs_nr_commits "
 		 "nfs_write_size nfs_commit_size dirty_bytes writeback_bytes "
-		 "unstable_bytes verifier_changes replayed_bytes flush_causes "
-		 "oldest_dirty_us congestion wbt");
+		 "unstable_bytes verifier_changes replayed_bytes delays "
+		 "flush_causes oldest_dirty_us congestion wbt");
 	has_keys(json_object_get(s, "flush_causes"),
 		 "background age sync close memory shutdown");
 	c = json_object_get(s, "congestion");

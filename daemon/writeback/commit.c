@@ -215,6 +215,7 @@ commit_done(struct wb_call *call, uint64_t now)
 	struct wb_server *s = f->server;
 
 	s->wb->now = now;
+	jukebox_count(s, call);
 	f->commit = NULL;
 	if (call->err == 0) {
 		f->jukebox_nr = 0;

@@ -13,6 +13,7 @@
  *
  * The replies of WRITEs that were out together are one refusal.
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "daemon/writeback/jukebox.h"
@@ -23,6 +24,19 @@
 #define DOUBLINGS 6
 #define ROW 16			/* files in a row that mean the server */
 #define WINDOW_MAX 64		/* more is as good as any */
+
+void
+jukebox_count(struct wb_server *s, const struct wb_call *call)
+{
+	if (call->err == -EAGAIN)
+		s->stats.delays++;
+}
+
+void
+wb_server_delayed(struct wb_server *s)
+{
+	s->stats.delays++;
+}
 
 void
 jukebox_asked(struct wb_file *f, uint64_t now)

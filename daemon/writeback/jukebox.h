@@ -10,6 +10,8 @@
 
 #include "daemon/writeback/file.h"
 
+/* Counts the answer where it was JUKEBOX. */
+void jukebox_count(struct wb_server *, const struct wb_call *);
 /* A call of the file was told to come back later. */
 void jukebox_asked(struct wb_file *, uint64_t now);
 /* The same, and it was a WRITE. */

@@ -37,4 +37,7 @@ void *wb_server_calls_arg(const struct wb_server *);
 void wb_server_foreground(struct wb_server *, unsigned proc, uint64_t rtt_usec,
 			  uint64_t now);
 
+/* A call that is not the pipeline's was put off (JUKEBOX). */
+void wb_server_delayed(struct wb_server *);
+
 #endif

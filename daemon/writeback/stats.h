@@ -25,6 +25,7 @@ struct server_stats {
 	uint64_t nfs_write_size, nfs_commit_size;	/* mean, bytes */
 	uint64_t dirty_bytes, writeback_bytes, unstable_bytes;
 	uint64_t verifier_changes, replayed_bytes;
+	uint64_t delays;			/* calls put off: JUKEBOX */
 	uint64_t flush_causes[FLUSH_CAUSE_NR];	/* passes */
 	uint64_t oldest_dirty_us;
 	struct congestion_stats async, sync;

@@ -78,6 +78,7 @@ setsize_done(struct wb_call *c, uint64_t now)
 	struct wb_handle *h;
 
 	f->server->wb->now = now;
+	jukebox_count(f->server, c);
 	/* another copy, or one that was given up, may still cut */
 	if (c->transmissions > 1 || c->err == -ETIMEDOUT)
 		file_late(f, t->size, UINT64_MAX,

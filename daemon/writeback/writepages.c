@@ -452,6 +452,7 @@ write_done(struct wb_call *c, uint64_t now)
 	struct wb_server *s = f->server;
 
 	s->wb->now = now;
+	jukebox_count(s, c);
 	/* another copy, or one that was given up, may still land */
 	if (c->transmissions > 1 || c->err == -ETIMEDOUT)
 		file_late(f, c->offset, c->offset + c->count,
