@@ -12,10 +12,16 @@ errseq_set(struct errseq *e, int err)
 	e->err = err;
 }
 
+bool
+errseq_unseen(const struct errseq *e)
+{
+	return e->count && !e->seen;
+}
+
 uint64_t
 errseq_sample(const struct errseq *e)
 {
-	return e->count && !e->seen ? e->count - 1 : e->count;
+	return errseq_unseen(e) ? e->count - 1 : e->count;
 }
 
 int

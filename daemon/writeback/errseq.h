@@ -20,6 +20,8 @@ struct errseq {
 
 /* A failure happened. */
 void errseq_set(struct errseq *, int err);
+/* Has no handle seen the last one? */
+bool errseq_unseen(const struct errseq *);
 /* What a new handle has seen. */
 uint64_t errseq_sample(const struct errseq *);
 /* The failure this handle has not seen yet (then it has), or 0. */

@@ -96,6 +96,14 @@ file_put(struct wb_file *f)
 	file_check_unused(f);
 }
 
+/* Its writers are gone and were told nothing: who opens it soon is. */
+static bool
+owes_error(const struct wb_file *f)
+{
+	return errseq_unseen(&f->errors) && !f->forgotten &&
+	       f->server->wb->now < f->error_until_usec;
+}
+
 static bool
 in_use(const struct wb_file *f)
 {
@@ -104,7 +112,7 @@ in_use(const struct wb_file *f)
 	       !RB_EMPTY(&f->uncommitted) || !LIST_EMPTY(&f->ops) ||
 	       f->commit || !TAILQ_EMPTY(&f->waits) ||
 	       !TAILQ_EMPTY(&f->truncations) ||
-	       file_is_late(f, 0, UINT64_MAX);
+	       file_is_late(f, 0, UINT64_MAX) || owes_error(f);
 }
 
 void
@@ -180,8 +188,12 @@ file_wsize(const struct wb_file *f)
 void
 file_error(struct wb_file *f, int err)
 {
+	struct wb *wb = f->server->wb;
+
 	f->failures++;
 	errseq_set(&f->errors, err);
+	f->error_until_usec = wb->now + wb->limits.clean_expire_usec;
+	file_wake_at(f, f->error_until_usec);
 }
 
 /* ---- ranges a late copy may still hit ---- */

@@ -88,6 +88,7 @@ struct wb_file {
 
 	struct errseq errors;
 	uint64_t failures;		/* counted, seen or not */
+	uint64_t error_until_usec;	/* an unseen one waits for an open */
 	struct handle_list handles;
 	unsigned handle_nr;
 	struct sync_list waits;

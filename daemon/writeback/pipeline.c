@@ -155,6 +155,8 @@ wait_for_time(struct wb_file *f, uint64_t now)
 		file_wake_at(f, f->late_all_usec);
 	if (f->not_before_usec > now)
 		file_wake_at(f, f->not_before_usec);
+	if (errseq_unseen(&f->errors) && f->error_until_usec > now)
+		file_wake_at(f, f->error_until_usec);
 }
 
 static void

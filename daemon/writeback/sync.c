@@ -171,8 +171,11 @@ verdict(struct wb_file *f, struct sync_wait *w)
 	int err = 0;
 
 	switch (w->kind) {
-	case SYNC_FSYNC:
 	case SYNC_CLOSE:
+		if (!w->done)
+			return 0;	/* nobody is told: it stays unseen */
+		/* fallthrough */
+	case SYNC_FSYNC:
 		err = errseq_check_and_advance(&f->errors, &w->handle->since);
 		break;
 	case SYNC_ALL:
