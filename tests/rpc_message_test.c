@@ -183,6 +183,77 @@ every_status_has_an_errno_and_unknown_ones_are_eio(void)
 	CU_ASSERT(!nfs3_is_idempotent(NFSPROC3_SETATTR));
 }
 
+/* "|[ NFS3ERR_…", then ":[ errno": the row's errno by name, or NULL. */
+static const char *
+manual_says(const char *status)
+{
+	static char line[256];
+	const char *top = getenv("top_srcdir"), *says = NULL;
+	bool row = false;
+	FILE *f;
+
+	snprintf(line, sizeof line, "%s/man/nfswb.3.scd", top ? top : ".");
+	f = fopen(line, "re");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	while (!says && fgets(line, sizeof line, f)) {
+		line[strcspn(line, "\n")] = 0;
+		if (row && !strncmp(line, ":[ ", 3))
+			says = line + 3;
+		row = !strncmp(line, "|[ ", 3) && !strcmp(line + 3, status);
+	}
+	fclose(f);
+	return says;
+}
+
+static void
+the_manual_has_the_errno_of_every_status(void)
+{
+	const char *name, *says;
+	nfsstat3 i;
+	unsigned nr = 0;
+	int err;
+
+	for (i = 1; i < 20000; i++) {
+		name = nfs3_status_name(i);
+		if (!name)
+			continue;
+		nr++;
+		says = manual_says(name);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(says);
+		err = -nfs3_errno(i);
+		if (strcmp(says, err == EAGAIN ? "none" :
+					strerrorname_np(err))) {
+			printf("# %s is %s, not %s\n", name,
+			       strerrorname_np(err), says);
+			CU_ASSERT(false);
+		}
+	}
+	CU_ASSERT_EQUAL(nr, 28);
+	says = manual_says("any other");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(says);
+	CU_ASSERT_STRING_EQUAL(says, "EIO");
+}
+
+static void
+a_status_that_is_none_is_logged_with_its_number(void)
+{
+	char text[512] = "";
+	int saved = dup(2), pipes[2];
+	ssize_t n;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(pipes), 0);
+	dup2(pipes[1], 2);
+	log_set_level(LOG_LEVEL_WARNING);
+	CU_ASSERT_EQUAL(nfs3_errno((nfsstat3)4711), -EIO);
+	dup2(saved, 2);
+	close(pipes[1]);
+	n = read(pipes[0], text, sizeof text - 1);
+	CU_ASSERT(n > 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "4711"));
+	close(pipes[0]);
+	close(saved);
+}
+
 UNIT_TESTS(rpc_message,
 	UNIT(a_call_decodes_to_what_was_encoded),
 	UNIT(the_mark_counts_payload_and_padding),
@@ -190,4 +261,6 @@ UNIT_TESTS(rpc_message,
 	UNIT(random_garbage_is_an_error_at_most),
 	UNIT(a_header_that_does_not_fit_says_so),
 	UNIT(every_status_has_an_errno_and_unknown_ones_are_eio),
+	UNIT(the_manual_has_the_errno_of_every_status),
+	UNIT(a_status_that_is_none_is_logged_with_its_number),
 )
