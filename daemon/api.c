@@ -27,6 +27,26 @@ cred_of(const struct request *r)
 
 /* --- names --- */
 
+/* Asked before, of an instance that died: it may have done it, and what is asked
+   again finds that. */
+static bool
+done_before(const struct request *r, int err)
+{
+	if (!(r->call.flags & NFSWB_AGAIN))
+		return false;
+	switch (r->api->type) {
+	case NFSWB_UNLINK:
+	case NFSWB_RMDIR:
+	case NFSWB_RENAME:
+		return err == -ENOENT;
+	case NFSWB_MKDIR:
+	case NFSWB_SYMLINK:
+		return err == -EEXIST;
+	default:
+		return false;
+	}
+}
+
 /* Every answer of the namespace that is passed on as it comes. */
 static void
 named(void *arg, int err, const char *text, const struct ns_answer *a)
@@ -34,7 +54,7 @@ named(void *arg, int err, const char *text, const struct ns_answer *a)
 	struct request *r = arg;
 	nfswb_res res;
 
-	if (err) {
+	if (err && !done_before(r, err)) {
 		request_fail(r, err, text);
 		return;
 	}

@@ -291,10 +291,20 @@ a_call_sent_twice_that_finds_its_work_done_has_worked(void)
 	break_next(NFSPROC3_REMOVE, cut, 1);
 	CU_ASSERT_EQUAL(do_unlink("f"), 0);
 	CU_ASSERT_EQUAL(do_unlink("f"), -ENOENT);
+	break_next(NFSPROC3_SYMLINK, cut, 1);
+	CU_ASSERT_EQUAL(do_symlink("x", "s"), 0);
+	CU_ASSERT_EQUAL(do_symlink("x", "s"), -EEXIST);
+	break_next(NFSPROC3_CREATE, cut, 1);
+	CU_ASSERT_EQUAL(do_open("h", O_WRONLY | O_CREAT, 0640), 0);
+	CU_ASSERT_EQUAL(w.attr.mode, 0640);
+	file_put(w.file);
 	break_next(NFSPROC3_CREATE, cut, 1);
 	CU_ASSERT_EQUAL(do_open("g", O_WRONLY | O_CREAT | O_EXCL, 0600), 0);
 	CU_ASSERT_EQUAL(w.attr.mode, 0600);
 	file_put(w.file);
+	ns_open(w.ns, url("g"), w.cred, O_WRONLY | O_CREAT | O_EXCL, 0600, 78,
+		answered, NULL);	/* another's question */
+	CU_ASSERT_EQUAL(answer(), -EEXIST);
 	end();
 }
 

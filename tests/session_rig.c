@@ -48,6 +48,7 @@ struct server {
 	int fail;
 	uint64_t max_size;
 	unsigned hidden_nr;
+	int names_err;
 };
 
 struct namespace {
@@ -302,28 +303,28 @@ void
 ns_unlink(struct namespace *ns, const char *target UNUSED,
 	  struct cred *cred UNUSED, ns_done_fn *done, void *arg)
 {
-	answer(ns, -EROFS, done, arg);
+	answer(ns, ns->server->names_err, done, arg);
 }
 
 void
 ns_rename(struct namespace *ns, const char *from UNUSED, const char *to UNUSED,
 	  struct cred *cred UNUSED, ns_done_fn *done, void *arg)
 {
-	answer(ns, 0, done, arg);
+	answer(ns, ns->server->names_err, done, arg);
 }
 
 void
 ns_mkdir(struct namespace *ns, const char *target UNUSED, unsigned mode UNUSED,
 	 struct cred *cred UNUSED, ns_done_fn *done, void *arg)
 {
-	answer(ns, -EROFS, done, arg);
+	answer(ns, ns->server->names_err, done, arg);
 }
 
 void
 ns_rmdir(struct namespace *ns, const char *target UNUSED,
 	 struct cred *cred UNUSED, ns_done_fn *done, void *arg)
 {
-	answer(ns, -EROFS, done, arg);
+	answer(ns, ns->server->names_err, done, arg);
 }
 
 void
@@ -331,7 +332,7 @@ ns_symlink(struct namespace *ns, const char *content UNUSED,
 	   const char *target UNUSED, struct cred *cred UNUSED,
 	   ns_done_fn *done, void *arg)
 {
-	answer(ns, -EROFS, done, arg);
+	answer(ns, ns->server->names_err, done, arg);
 }
 
 void
@@ -657,6 +658,12 @@ rig_hidden(struct rig *g)
 }
 
 void
+rig_names(struct rig *g, int err)
+{
+	g->ns->server->names_err = err;
+}
+
+void
 rig_max_size(struct rig *g, uint64_t bytes)
 {
 	g->ns->server->max_size = bytes;
@@ -759,7 +766,8 @@ uint64_t
 client_send(struct client *c, nfswb_args *args)
 {
 	static char buf[NFSWB_RECORD_MAX];
-	nfswb_call call = { .id = c->next_id++, .args = *args };
+	nfswb_call call = { .id = c->next_id++, .flags = c->flags,
+			    .args = *args };
 	XDR x;
 
 	xdrmem_create(&x, buf, sizeof buf, XDR_ENCODE);

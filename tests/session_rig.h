@@ -40,6 +40,8 @@ void rig_mute(struct rig *, bool mute);
 void rig_fail(struct rig *, int err);
 /* A file has another name now, and the sessions are told. */
 void rig_renamed(struct rig *, const char *from, const char *to);
+/* What changing names is answered from now on; 0 at first. */
+void rig_names(struct rig *, int err);
 /* Hidden names that the namespace was given back. */
 unsigned rig_hidden(struct rig *);
 /* Its files may be so long; to be called before they are opened. */
@@ -56,6 +58,7 @@ struct client {
 	int passed[2], passed_nr;
 	unsigned bells;
 	uint64_t next_id;
+	unsigned flags;			/* of its calls: NFSWB_AGAIN */
 	/* after client_hello with shared memory */
 	struct nfswb_hello_res hello;
 	struct shm_view view;

@@ -531,6 +531,56 @@ open_that_fails_says_why(void)
 	rig_free(g);
 }
 
+static int
+asked(struct client *c, nfswb_type type, unsigned flags)
+{
+	nfswb_args a = { .type = type };
+	int err;
+
+	if (type == NFSWB_RENAME) {
+		a.nfswb_args_u.rename.from = (char *)"f";
+		a.nfswb_args_u.rename.to = (char *)"g";
+	} else if (type == NFSWB_MKDIR || type == NFSWB_SYMLINK) {
+		a.nfswb_args_u.mkdir.target = (char *)"f";
+		a.nfswb_args_u.mkdir.content = (char *)"x";
+	} else {
+		a.nfswb_args_u.unlink = (char *)"f";
+	}
+	c->flags = flags;
+	err = client_call(c, &a);
+	c->flags = 0;
+	return err;
+}
+
+static void
+names_changed_for_an_instance_that_died_are_changed_once(void)
+{
+	static const nfswb_type gone[] = { NFSWB_UNLINK, NFSWB_RMDIR,
+					   NFSWB_RENAME };
+	static const nfswb_type made[] = { NFSWB_MKDIR, NFSWB_SYMLINK };
+	struct rig *g = rig_new();
+	struct client c;
+	unsigned i;
+
+	bystander(g, &c);
+	for (i = 0; i < 3; i++) {
+		rig_names(g, -ENOENT);
+		CU_ASSERT_EQUAL(asked(&c, gone[i], 0), ENOENT);
+		CU_ASSERT_EQUAL(asked(&c, gone[i], NFSWB_AGAIN), 0);
+		rig_names(g, -EEXIST);
+		CU_ASSERT_EQUAL(asked(&c, gone[i], NFSWB_AGAIN), EEXIST);
+	}
+	for (i = 0; i < 2; i++) {
+		rig_names(g, -EEXIST);
+		CU_ASSERT_EQUAL(asked(&c, made[i], 0), EEXIST);
+		CU_ASSERT_EQUAL(asked(&c, made[i], NFSWB_AGAIN), 0);
+		rig_names(g, -ENOENT);
+		CU_ASSERT_EQUAL(asked(&c, made[i], NFSWB_AGAIN), ENOENT);
+	}
+	client_close(&c);
+	rig_free(g);
+}
+
 static void
 limits_of_a_uid_hold(void)
 {
@@ -1039,6 +1089,7 @@ UNIT_TESTS(session,
 	UNIT(handles_keep_to_their_open_mode),
 	UNIT(read_sees_what_was_accepted_and_zeros_between),
 	UNIT(open_that_fails_says_why),
+	UNIT(names_changed_for_an_instance_that_died_are_changed_once),
 	UNIT(limits_of_a_uid_hold),
 	UNIT(client_that_does_not_read_is_not_read_from),
 	UNIT(ring_is_drained_before_a_message_is_acted_on),
