@@ -43,11 +43,12 @@ refused "the daemon leaves a file alone that is not a socket" 1 \
 	'plain exists and is not a socket' \
 	"$top_builddir/nfswbd" -s "$tmp/plain"
 
-python3 - "$tmp/foreign.sock" <<'EOF' &
-import socket, sys
+setpriv --pdeathsig KILL python3 - "$tmp/foreign.sock" <<'EOF' &
+import os, socket, sys
 s = socket.socket(socket.AF_UNIX)
-s.bind(sys.argv[1])
+s.bind(sys.argv[1] + ".new")
 s.listen()
+os.rename(sys.argv[1] + ".new", sys.argv[1])
 while True:
     c = s.accept()[0]
     c.recv(100)
