@@ -181,11 +181,11 @@ print_memory(const json_t *now)
 	const json_t *throttle = json_object_get(now, "throttle");
 	const json_t *reclaim = json_object_get(now, "reclaim");
 
-	printf("\nthrottle       dirtied %s, background %s, limit %s; writers get "
+	printf("\nthrottle       dirtied %s, background %s, limit %s; "
 	       "%s\n", units_bytes(stat_int(throttle, "dirtied")).s,
 	       units_bytes(stat_int(throttle, "background")).s,
 	       units_bytes(stat_int(throttle, "limit")).s,
-	       units_rate((double)stat_int(throttle, "balanced_rate")).s);
+	       stat_pace(throttle));
 	printf("               pauses ");
 	print_waits(throttle, "pause_us");
 	printf(", waits at the limit ");

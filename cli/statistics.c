@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "cli/statistics.h"
+#include "cli/units.h"
 
 json_t *
 statistics_fetch(struct nfswb *wb, const char *command)
@@ -83,4 +84,16 @@ stat_server(const json_t *statistics, const char *name)
 		if (strcmp(stat_text(server, "name"), name) == 0)
 			return server;
 	return NULL;
+}
+
+const char *
+stat_pace(const json_t *throttle)
+{
+	static char text[64];
+	double rate = (double)stat_int(throttle, "balanced_rate");
+
+	if (rate <= 0)
+		return "writers run free";
+	snprintf(text, sizeof text, "writers get %s", units_rate(rate).s);
+	return text;
 }

@@ -27,4 +27,7 @@ uint64_t stat_mean(const json_t *, const char *path);
 /* The server of that name in older statistics; NULL: none. */
 const json_t *stat_server(const json_t *statistics, const char *name);
 
+/* How writers are paced, in words; the next call overwrites it. */
+const char *stat_pace(const json_t *throttle);
+
 #endif

@@ -99,13 +99,13 @@ print_report(const struct top *top, const json_t *now)
 		fputs("\033[H\033[J", stdout);
 	else if (top->before != NULL)
 		putchar('\n');
-	printf("nfswbd %s, up %s; dirtied %s of %s, background %s, writers get "
+	printf("nfswbd %s, up %s; dirtied %s of %s, background %s, "
 	       "%s\n\n", stat_text(now, "version"),
 	       units_usec(stat_int(now, "uptime_us")).s,
 	       units_bytes(stat_int(throttle, "dirtied")).s,
 	       units_bytes(stat_int(throttle, "limit")).s,
 	       units_bytes(stat_int(throttle, "background")).s,
-	       units_rate((double)stat_int(throttle, "balanced_rate")).s);
+	       stat_pace(throttle));
 	print_servers(top, now);
 	putchar('\n');
 	who_print(now, room_for_writers(top, now));
