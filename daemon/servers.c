@@ -163,6 +163,7 @@ server_start(struct server *v, const struct resolved *r,
 
 	resolve_set_port(&rpc.addr, v->port);
 	v->soft = c->soft;
+	v->config = c;
 	v->rpc = rpc_client_new(s->loop, &rpc);
 	v->transport = v->rpc ? transport_new(s->loop, v->rpc) : NULL;
 	v->wb = v->transport ? wb_server_new(s->wb, &wb, &transport_calls,
@@ -195,14 +196,37 @@ server_new(struct place *p, const struct resolved *r, unsigned port)
 	return v;
 }
 
+/* A server has one connection and one set of queues, whatever its mounts say. */
+static void
+check_keys(struct server *v, const struct config_server *c)
+{
+	const struct config_server *o = v->config;
+
+	if (v->told_keys || c == o ||
+	    (c->timeo == o->timeo && c->retrans == o->retrans &&
+	     c->soft == o->soft && c->resvport == o->resvport &&
+	     c->slot_table_entries == o->slot_table_entries &&
+	     c->congestion_kb == o->congestion_kb &&
+	     c->congestion_policy == o->congestion_policy &&
+	     c->wbt_lat_usec == o->wbt_lat_usec))
+		return;
+	v->told_keys = true;
+	log_warning("server %s has several mounts, with different values of "
+		    "timeo, retrans, soft, resvport, slot_table_entries, "
+		    "congestion_* or wbt_lat_usec; those of the first one "
+		    "used count for all: give them the same", v->name);
+}
+
 struct server *
 server_get(struct place *p, const struct resolved *r, unsigned port)
 {
 	struct servers *s = p->servers;
 	struct server *v = server_find(s, r->literal, port);
 
-	if (v)
+	if (v) {
+		check_keys(v, place_config(p));
 		return v;
+	}
 	if (s->server_nr == SERVERS_MAX) {
 		log_error("%s: not more than %d servers at once; restart "
 			  "nfswbd to forget those no longer used", p->host,

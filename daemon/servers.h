@@ -36,6 +36,8 @@ struct server {
 	char address[RESOLVE_LITERAL_MAX];
 	unsigned port;
 	bool soft;
+	const struct config_server *config;	/* of the mount that came first */
+	bool told_keys;		/* warned: another mount wants other keys */
 	struct rpc_client *rpc;
 	struct transport *transport;
 	struct wb_server *wb;

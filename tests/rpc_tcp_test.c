@@ -2,6 +2,7 @@
 /* rpc_tcp_test.c - the client over TCP on loopback: ports, refusals */
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -136,6 +137,79 @@ a_new_connection_comes_from_the_same_port(void)
 	fake_stop(&f);
 }
 
+static int
+option(int fd, int level, int name)
+{
+	socklen_t len = sizeof(int);
+	int value = -1;
+
+	(void)getsockopt(fd, level, name, &value, &len);
+	return value;
+}
+
+/* A host that is gone without a word is found out while nothing is asked. */
+static void
+keepalive_follows_timeo(void)
+{
+	struct outcome o;
+	struct fake f;
+	unsigned port, timeo;
+	int listener, fd;
+
+	start(&f, &listener, AF_INET);
+	timeo = f.params.timeo_ds / 10;
+	fake_getattr(&f, &o);
+	CU_ASSERT(vloop_run_until(f.loop, is_up, &f, SECOND));
+	fd = f.client->connection.fd;
+	CU_ASSERT_EQUAL(option(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+	CU_ASSERT_EQUAL(option(fd, IPPROTO_TCP, TCP_KEEPIDLE), (int)timeo);
+	CU_ASSERT_EQUAL(option(fd, IPPROTO_TCP, TCP_KEEPINTVL), (int)timeo);
+	CU_ASSERT_EQUAL(option(fd, IPPROTO_TCP, TCP_KEEPCNT), 3);
+	f.fd = accept_one(listener, &port);
+	fake_stop(&f);
+	close(listener);
+}
+
+/* Connections to a listener that has no room for more: none comes up. */
+static void
+fill(const struct fake *f, int *fd, unsigned nr)
+{
+	unsigned i;
+
+	for (i = 0; i < nr; i++) {
+		fd[i] = socket(AF_INET,
+			       SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		(void)connect(fd[i], (const struct sockaddr *)&f->params.addr,
+			      f->params.addr_len);
+	}
+}
+
+static void
+a_connection_that_does_not_come_up_is_given_up(void)
+{
+	struct outcome o;
+	struct fake f;
+	int listener, fd[4];
+	unsigned i;
+
+	start(&f, &listener, AF_INET);
+	CU_ASSERT_EQUAL(listen(listener, 0), 0);
+	fill(&f, fd, 4);
+	fake_getattr(&f, &o);
+	fake_run(&f);
+	CU_ASSERT_EQUAL(rpc_client_state(f.client), RPC_CONNECTING);
+	fake_pass(&f, 10 * SECOND - 1000);
+	CU_ASSERT_EQUAL(rpc_client_state(f.client), RPC_CONNECTING);
+	CU_ASSERT(f.client->connection.fd >= 0);
+	fake_pass(&f, 2000);
+	CU_ASSERT(f.client->connection.fd < 0);		/* until it tries anew */
+	CU_ASSERT_EQUAL(o.done_nr, 0);
+	fake_stop(&f);
+	for (i = 0; i < 4; i++)
+		close(fd[i]);
+	close(listener);
+}
+
 static void
 a_refused_connection_is_tried_again(void)
 {
@@ -248,6 +322,8 @@ UNIT_TESTS(rpc_tcp,
 	UNIT(a_call_is_answered_over_tcp),
 	UNIT(a_call_is_answered_over_tcp_on_ipv6),
 	UNIT(a_new_connection_comes_from_the_same_port),
+	UNIT(keepalive_follows_timeo),
+	UNIT(a_connection_that_does_not_come_up_is_given_up),
 	UNIT(a_refused_connection_is_tried_again),
 	UNIT(resvport_is_below_1024_where_that_may_be),
 	UNIT(a_reserved_port_in_use_is_passed_over),
