@@ -141,6 +141,8 @@ ranges_first(const struct ranges *r, uint64_t from, uint64_t to, uint64_t gen,
 {
 	const struct range *x;
 
+	if (from >= to)
+		return false;
 	TAILQ_FOREACH(x, &r->list, order) {
 		if (x->gen > gen)
 			return false;
@@ -159,7 +161,7 @@ ranges_next(const struct ranges *r, uint64_t from, uint64_t to, uint64_t *a,
 {
 	const struct range *x = ends_behind(r, from);
 
-	if (!x || x->from >= to)
+	if (!x || x->from >= to || from >= to)
 		return false;
 	*a = x->from > from ? x->from : from;
 	*b = x->to < to ? x->to : to;
