@@ -385,6 +385,21 @@ bench_count(const struct bench *b, enum wb_call_kind kind)
 	return nr;
 }
 
+struct wb_handle *
+bench_fsync_out(struct bench *b, uint32_t length, struct bench_done *d)
+{
+	static const struct bench_options roomy;
+	struct wb_handle *h;
+
+	bench_init(b, &roomy);
+	h = bench_open(b, 1, 10, O_RDWR);
+	if (!bench_write(b, h, 0, length, 'a'))
+		abort();
+	handle_fsync(h, b->now, bench_done, d);
+	bench_turn(b);
+	return h;
+}
+
 void
 bench_done(void *arg, int err)
 {

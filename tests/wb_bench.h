@@ -95,4 +95,9 @@ struct bench_done {
 };
 void bench_done(void *arg, int err);
 
+/* A roomy bench on which file 1 has length bytes and its fsync is out: its calls
+   wait for their answers. */
+struct wb_handle *bench_fsync_out(struct bench *, uint32_t length,
+				  struct bench_done *);
+
 #endif

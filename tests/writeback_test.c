@@ -39,14 +39,9 @@ static void
 fsync_of_much_data_writes_unstable_and_commits(void)
 {
 	struct bench_done d = { 0, 1 };
-	struct wb_handle *h;
 	struct wb_call *c;
 
-	start(&roomy);
-	h = bench_open(&b, 1, 10, O_RDWR);
-	CU_ASSERT(bench_write(&b, h, 0, 3 * MiB, 'a'));
-	handle_fsync(h, b.now, bench_done, &d);
-	bench_turn(&b);
+	bench_fsync_out(&b, 3 * MiB, &d);
 	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_WRITE), 3);
 	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_COMMIT), 0);
 	while (bench_count(&b, WB_CALL_WRITE)) {
@@ -67,13 +62,8 @@ static void
 fsync_of_one_small_write_is_one_file_sync(void)
 {
 	struct bench_done d = { 0, 1 };
-	struct wb_handle *h;
 
-	start(&roomy);
-	h = bench_open(&b, 1, 10, O_RDWR);
-	CU_ASSERT(bench_write(&b, h, 0, 4096, 'a'));
-	handle_fsync(h, b.now, bench_done, &d);
-	bench_turn(&b);
+	bench_fsync_out(&b, 4096, &d);
 	CU_ASSERT_EQUAL_FATAL(b.call_nr, 1);
 	CU_ASSERT_EQUAL(b.call[0]->stable, WB_FILE_SYNC);
 	bench_answer(&b, bench_take(&b, 0), 0, WB_FILE_SYNC, 7);
@@ -87,14 +77,9 @@ static void
 commit_with_new_verifier_sends_all_again(void)
 {
 	struct bench_done d = { 0, 1 };
-	struct wb_handle *h;
 	const struct server_stats *st;
 
-	start(&roomy);
-	h = bench_open(&b, 1, 10, O_RDWR);
-	CU_ASSERT(bench_write(&b, h, 0, 2 * MiB, 'a'));
-	handle_fsync(h, b.now, bench_done, &d);
-	bench_turn(&b);
+	bench_fsync_out(&b, 2 * MiB, &d);
 	bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
 	bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
 	CU_ASSERT_EQUAL_FATAL(b.call_nr, 1);
@@ -115,15 +100,10 @@ static void
 verifiers_that_never_agree_end_in_file_sync(void)
 {
 	struct bench_done d = { 0, 1 };
-	struct wb_handle *h;
 	struct wb_call *c;
 	unsigned copies = 0, i;
 
-	start(&roomy);
-	h = bench_open(&b, 1, 10, O_RDWR);
-	CU_ASSERT(bench_write(&b, h, 0, 2 * MiB, 'a'));
-	handle_fsync(h, b.now, bench_done, &d);
-	bench_turn(&b);
+	bench_fsync_out(&b, 2 * MiB, &d);
 	for (i = 0; i < 100 && (c = bench_take(&b, 0)); i++) {
 		copies += c->kind == WB_CALL_WRITE && c->offset == 0;
 		bench_answer(&b, c, 0, c->stable,
@@ -140,13 +120,8 @@ static void
 write_reply_with_new_verifier_sends_older_data_again(void)
 {
 	struct bench_done d = { 0, 1 };
-	struct wb_handle *h;
 
-	start(&roomy);
-	h = bench_open(&b, 1, 10, O_RDWR);
-	CU_ASSERT(bench_write(&b, h, 0, 2 * MiB, 'a'));
-	handle_fsync(h, b.now, bench_done, &d);
-	bench_turn(&b);
+	bench_fsync_out(&b, 2 * MiB, &d);
 	bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
 	bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 2);
 	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_WRITE), 1);
@@ -161,13 +136,8 @@ static void
 no_commit_where_all_was_file_sync(void)
 {
 	struct bench_done d = { 0, 1 };
-	struct wb_handle *h;
 
-	start(&roomy);
-	h = bench_open(&b, 1, 10, O_RDWR);
-	CU_ASSERT(bench_write(&b, h, 0, 4 * MiB, 'a'));
-	handle_fsync(h, b.now, bench_done, &d);
-	bench_turn(&b);
+	bench_fsync_out(&b, 4 * MiB, &d);
 	while (b.call_nr) {
 		CU_ASSERT_EQUAL(b.call[0]->kind, WB_CALL_WRITE);
 		bench_answer(&b, bench_take(&b, 0), 0, WB_FILE_SYNC, 7);
@@ -183,11 +153,7 @@ overlapping_write_waits_for_the_one_in_flight(void)
 	struct wb_handle *h;
 	struct wb_call *first, *second;
 
-	start(&roomy);
-	h = bench_open(&b, 1, 10, O_RDWR);
-	CU_ASSERT(bench_write(&b, h, 0, 65536, 'a'));
-	handle_fsync(h, b.now, bench_done, &d);
-	bench_turn(&b);
+	h = bench_fsync_out(&b, 65536, &d);
 	first = bench_take(&b, 0);
 	CU_ASSERT(bench_write(&b, h, 1000, 100, 'b'));
 	handle_fsync(h, b.now, bench_done, &d);
@@ -214,11 +180,7 @@ lost_ghost_makes_its_fsync_wait_for_what_superseded_it(void)
 	struct wb_handle *h;
 	struct wb_call *commit;
 
-	start(&roomy);
-	h = bench_open(&b, 1, 10, O_RDWR);
-	CU_ASSERT(bench_write(&b, h, 0, 2 * MiB, 'a'));
-	handle_fsync(h, b.now, bench_done, &d);
-	bench_turn(&b);
+	h = bench_fsync_out(&b, 2 * MiB, &d);
 	bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
 	bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
 	commit = bench_take(&b, 0);
@@ -245,11 +207,7 @@ fsync_ends_though_the_writer_never_stops(void)
 	struct wb_call *c;
 	unsigned i;
 
-	start(&roomy);
-	h = bench_open(&b, 1, 10, O_RDWR);
-	CU_ASSERT(bench_write(&b, h, 0, 2 * MiB, 'a'));
-	handle_fsync(h, b.now, bench_done, &d);
-	bench_turn(&b);
+	h = bench_fsync_out(&b, 2 * MiB, &d);
 	for (i = 0; i < 50 && !d.nr; i++) {
 		CU_ASSERT(bench_write(&b, h, (2 + i) * 65536, 65536, 'b'));
 		c = bench_take(&b, 0);
@@ -356,11 +314,7 @@ refused_commit_is_written_again_not_only_committed(void)
 	struct bench_done d = { 0, 1 };
 	struct wb_handle *h;
 
-	start(&roomy);
-	h = bench_open(&b, 1, 10, O_RDWR);
-	CU_ASSERT(bench_write(&b, h, 0, 2 * MiB, 'a'));
-	handle_fsync(h, b.now, bench_done, &d);
-	bench_turn(&b);
+	h = bench_fsync_out(&b, 2 * MiB, &d);
 	bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
 	bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
 	bench_answer(&b, bench_take(&b, 0), -EIO, 0, 1);
@@ -408,11 +362,7 @@ given_up_write_may_still_land_so_newer_data_waits(void)
 	struct bench_done d = { 0, 1 };
 	struct wb_handle *h;
 
-	start(&roomy);
-	h = bench_open(&b, 1, 10, O_RDWR);
-	CU_ASSERT(bench_write(&b, h, 0, 4096, 'a'));
-	handle_fsync(h, b.now, bench_done, &d);
-	bench_turn(&b);
+	h = bench_fsync_out(&b, 4096, &d);
 	bench_answer(&b, bench_take(&b, 0), -ETIMEDOUT, 0, 1);
 	CU_ASSERT_EQUAL(d.err, -ETIMEDOUT);
 	CU_ASSERT(bench_write(&b, h, 0, 4096, 'b'));
@@ -432,14 +382,9 @@ static void
 short_write_sends_the_rest_again(void)
 {
 	struct bench_done d = { 0, 1 };
-	struct wb_handle *h;
 	struct wb_call *c;
 
-	start(&roomy);
-	h = bench_open(&b, 1, 10, O_RDWR);
-	CU_ASSERT(bench_write(&b, h, 0, MiB, 'a'));
-	handle_fsync(h, b.now, bench_done, &d);
-	bench_turn(&b);
+	bench_fsync_out(&b, MiB, &d);
 	c = bench_take(&b, 0);
 	c->err = 0;
 	c->written = 100001;
@@ -459,15 +404,10 @@ static void
 server_that_writes_nothing_ends_in_an_error(void)
 {
 	struct bench_done d = { 0, 1 };
-	struct wb_handle *h;
 	struct wb_call *c;
 	unsigned i;
 
-	start(&roomy);
-	h = bench_open(&b, 1, 10, O_RDWR);
-	CU_ASSERT(bench_write(&b, h, 0, 4096, 'a'));
-	handle_fsync(h, b.now, bench_done, &d);
-	bench_turn(&b);
+	bench_fsync_out(&b, 4096, &d);
 	for (i = 0; i < 100 && !d.nr; i++) {
 		c = bench_take(&b, 0);
 		if (c) {
@@ -755,11 +695,7 @@ commit_speaks_only_for_replies_before_it(void)
 	struct wb_handle *h;
 	struct wb_call *commit;
 
-	start(&roomy);
-	h = bench_open(&b, 1, 10, O_RDWR);
-	CU_ASSERT(bench_write(&b, h, 0, 2 * MiB, 'a'));
-	handle_fsync(h, b.now, bench_done, &d);
-	bench_turn(&b);
+	h = bench_fsync_out(&b, 2 * MiB, &d);
 	bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
 	bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
 	commit = bench_take(&b, 0);

@@ -260,11 +260,7 @@ pipeline_that_ends_lets_go_of_what_waits(void)
 	struct wb_handle *h;
 	struct wb_call *c;
 
-	start(&roomy);
-	h = bench_open(&b, 1, 10, O_RDWR);
-	CU_ASSERT(bench_write(&b, h, 0, 2 * MiB, 'a'));
-	handle_fsync(h, b.now, bench_done, &d);
-	bench_turn(&b);
+	h = bench_fsync_out(&b, 2 * MiB, &d);
 	handle_truncate(h, 10, b.now, bench_done, &d);
 	wb_sync(b.wb, NULL, NULL, b.now, bench_done, &d);
 	bench_turn(&b);
@@ -466,13 +462,8 @@ static void
 failed_data_in_a_chunk_that_is_still_filled_is_tried_too(void)
 {
 	struct bench_done d = { 0, 1 };
-	struct wb_handle *h;
 
-	start(&roomy);
-	h = bench_open(&b, 1, 10, O_RDWR);
-	CU_ASSERT(bench_write(&b, h, 0, 4096, 'a'));
-	handle_fsync(h, b.now, bench_done, &d);
-	bench_turn(&b);
+	bench_fsync_out(&b, 4096, &d);
 	bench_answer(&b, bench_take(&b, 0), -ENOSPC, 0, 1);
 	slab_retry_failed(b.slab, b.now, bench_done, &d);
 	bench_turn(&b);
@@ -565,11 +556,7 @@ verifiers_that_never_agree_and_no_file_sync_end_in_an_error(void)
 	struct wb_call *c;
 	unsigned i;
 
-	start(&roomy);
-	h = bench_open(&b, 1, 10, O_RDWR);
-	CU_ASSERT(bench_write(&b, h, 0, 2 * MiB, 'a'));
-	handle_fsync(h, b.now, bench_done, &d);
-	bench_turn(&b);
+	h = bench_fsync_out(&b, 2 * MiB, &d);
 	for (i = 0; i < 100 && (c = bench_take(&b, 0)); i++)
 		bench_answer(&b, c, 0, WB_UNSTABLE,
 			     c->kind == WB_CALL_WRITE ? 1 : 2);
@@ -591,11 +578,7 @@ server_that_refuses_its_own_size_is_asked_for_half(void)
 	struct wb_call *c;
 	unsigned i;
 
-	start(&roomy);
-	h = bench_open(&b, 1, 10, O_RDWR);
-	CU_ASSERT(bench_write(&b, h, 0, 3 * MiB, 'a'));
-	handle_fsync(h, b.now, bench_done, &d);
-	bench_turn(&b);
+	h = bench_fsync_out(&b, 3 * MiB, &d);
 	for (i = 0; i < 100 && (c = bench_take(&b, 0)); i++)
 		bench_answer(&b, c, c->count > 300000 ? -EINVAL : 0,
 			     WB_UNSTABLE, 1);
