@@ -523,6 +523,12 @@ act(struct fake *k, nfswb_call *c)
 		else if (!c->flags)
 			fault(k, "CLOSE of a file that is not open");
 		break;
+	case NFSWB_FSYNC:
+		k->fsync_nr++;
+		r.answer.error = k->fsync_error;
+		if (k->fsync_error)
+			r.answer.nfswb_answer_u.text = "fsync: refused";
+		break;
 	case NFSWB_READ:
 		do_read(k, &c->args.nfswb_args_u.read, &r);
 		break;

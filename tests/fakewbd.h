@@ -55,6 +55,7 @@ struct fake {
 	bool nonsense;		/* answers HELLO with garbage */
 	bool refuse;		/* every RESUME */
 	uint64_t max_size;	/* of a file, told at open */
+	int fsync_error;	/* the answer to FSYNC */
 	int failed_room;	/* the answer to FAILED_ROOM */
 	nfswb_type mute;	/* gets no answer until this is 0 */
 	unsigned answer_nr;	/* but so many of them get one, all the same */
@@ -63,7 +64,7 @@ struct fake {
 
 	/* what it saw */
 	unsigned fault_nr, bell_nr, entry_nr, append_nr, reserve_nr, again_nr,
-		 resume_nr, close_nr, died_nr;
+		 resume_nr, close_nr, fsync_nr, died_nr;
 	bool waits;		/* somebody wants room and gets none */
 	uint64_t muted_id, again_id;
 	unsigned muted_nr;	/* calls without an answer */

@@ -198,6 +198,53 @@ bytes_written_arrive(void)
 }
 
 static void
+set_fsync_error(int error)
+{
+	fake_lock(fake);
+	fake->fsync_error = error;
+	fake_unlock(fake);
+}
+
+static unsigned
+fsyncs(void)
+{
+	unsigned nr;
+
+	fake_lock(fake);
+	nr = fake->fsync_nr;
+	fake_unlock(fake);
+	return nr;
+}
+
+static void
+write_to_a_sync_file_returns_when_it_is_stable(void)
+{
+	static const int how[] = { O_SYNC, O_DSYNC, O_SYNC | O_APPEND };
+	struct nfswb_file *f;
+	unsigned i, nr = 0;
+
+	begin(MIB);
+	for (i = 0; i < 3; i++) {
+		f = open_file("/f", O_WRONLY | O_CREAT | how[i]);
+		CU_ASSERT_EQUAL(nfswb_write(f, "ab", 2), 2);
+		CU_ASSERT_EQUAL(fsyncs(), ++nr);
+		CU_ASSERT_EQUAL(nfswb_pwrite(f, "c", 1, 2), 1);
+		CU_ASSERT_EQUAL(fsyncs(), ++nr);
+		set_fsync_error(ENOSPC);
+		CU_ASSERT_EQUAL(nfswb_pwrite(f, "d", 1, 3), -1);
+		CU_ASSERT_EQUAL(errno, ENOSPC);
+		set_fsync_error(0);
+		CU_ASSERT_EQUAL(fsyncs(), ++nr);
+		close_file(f);
+	}
+	f = open_file("/f", O_WRONLY);
+	CU_ASSERT_EQUAL(nfswb_write(f, "ab", 2), 2);
+	CU_ASSERT_EQUAL(fsyncs(), nr);
+	close_file(f);
+	end();
+}
+
+static void
 bytes_beyond_the_servers_largest_file_are_EFBIG_at_the_write(void)
 {
 	const off_t last = INT64_MAX - 1;
@@ -1247,6 +1294,7 @@ UNIT_TESTS(lib,
 	UNIT(a_stranger_on_the_socket_is_EPROTO),
 	UNIT(first_socket_that_exists_is_taken),
 	UNIT(bytes_written_arrive),
+	UNIT(write_to_a_sync_file_returns_when_it_is_stable),
 	UNIT(bytes_beyond_the_servers_largest_file_are_EFBIG_at_the_write),
 	UNIT(write_larger_than_the_slab_waits_for_room_and_goes_on),
 	UNIT(small_sequential_writes_are_packed_one_behind_the_other),

@@ -777,6 +777,53 @@ a_second_link_keeps_what_is_being_written(void)
 	end();
 }
 
+static void
+another_users_read_is_flushed_and_asked_of_the_server(void)
+{
+	struct cred *mine = w.cred;
+	struct wb_handle *h;
+	struct wb_file *f;
+	char buf[16];
+
+	start();
+	mine = w.cred;
+	h = open_file("f", O_RDWR | O_CREAT);
+	f = handle_file(h);
+	write_text(h, "hello", 3);
+	w.cred = cred_get(2000, 200, NULL, 0);
+	CU_ASSERT_EQUAL(file_read_cached(f, w.cred, 0, 8, buf), 0);
+	file_flush_range(f, 0, 8, loop_now(w.loop), file_answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	ns_read(w.ns, f, w.cred, 0, 100, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	CU_ASSERT_EQUAL(w.length, 8);
+	CU_ASSERT(w.eof);
+	CU_ASSERT(!memcmp(w.data, "\0\0\0hello", 8));
+	ns_read(w.ns, f, w.cred, 8, 100, answered, NULL);	/* behind it */
+	CU_ASSERT_EQUAL(answer(), 0);
+	CU_ASSERT_EQUAL(w.length, 0);
+	CU_ASSERT(w.eof);
+	cred_put(w.cred);
+	w.cred = mine;
+	CU_ASSERT_EQUAL(do_close(h), 0);
+	end();
+}
+
+static void
+who_may_not_read_opens_for_writing_only(void)
+{
+	struct nfssim_options o = { .check_access = true };
+
+	world_start(&o);
+	CU_ASSERT_EQUAL(do_open("f", O_WRONLY | O_CREAT, 0222), 0);
+	file_put(w.file);
+	CU_ASSERT_EQUAL(do_open("f", O_RDWR, 0), -EACCES);
+	CU_ASSERT_EQUAL(do_open("f", O_RDONLY, 0), -EACCES);
+	CU_ASSERT_EQUAL(do_open("f", O_WRONLY, 0), 0);
+	file_put(w.file);
+	world_end();
+}
+
 /* ---- listing ---- */
 
 #define MANY 3000
@@ -918,6 +965,8 @@ UNIT_TESTS(namespace,
 	UNIT(unlink_that_is_refused_lets_writing_go_on),
 	UNIT(renaming_over_what_is_being_written_sends_no_write_after_rename),
 	UNIT(a_second_link_keeps_what_is_being_written),
+	UNIT(another_users_read_is_flushed_and_asked_of_the_server),
+	UNIT(who_may_not_read_opens_for_writing_only),
 	UNIT(a_long_directory_is_listed_whole),
 	UNIT(a_listing_outlives_a_lost_connection),
 	UNIT(a_server_without_readdirplus_is_asked_for_readdir),

@@ -295,6 +295,31 @@ inline_write_is_on_the_server_after_fsync(void)
 }
 
 static void
+inline_write_to_a_sync_file_is_on_the_server_when_it_is_answered(void)
+{
+	static const int how[] = { O_SYNC, O_DSYNC, O_SYNC | O_APPEND };
+	struct rig *g = rig_new();
+	struct client c;
+	unsigned i;
+
+	bystander(g, &c);
+	for (i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL(client_open(&c, "f", O_RDWR | O_CREAT |
+					    how[i]), (int)i);
+		CU_ASSERT_EQUAL(client_write(&c, i, i, "x", 1), 0);
+		CU_ASSERT(server_has(g, "f", i, "x", 1));
+		rig_fail(g, -ENOSPC);
+		CU_ASSERT_EQUAL(client_write(&c, i, i, "y", 1), ENOSPC);
+		rig_fail(g, 0);
+		CU_ASSERT_EQUAL(client_fsync(&c, i), 0);
+		CU_ASSERT_EQUAL(client_close_file(&c, i), 0);
+		client_open(&c, "keeps the number", O_RDONLY | O_CREAT);
+	}
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
 inline_write_beyond_the_servers_largest_file_is_efbig(void)
 {
 	struct rig *g = rig_new();
@@ -1081,6 +1106,7 @@ UNIT_TESTS(session,
 	UNIT(hello_passes_two_sealed_memfds),
 	UNIT(slab_is_the_least_of_configured_and_wanted_in_whole_chunks),
 	UNIT(inline_write_is_on_the_server_after_fsync),
+	UNIT(inline_write_to_a_sync_file_is_on_the_server_when_it_is_answered),
 	UNIT(inline_write_beyond_the_servers_largest_file_is_efbig),
 	UNIT(inline_write_beyond_room_waits_and_is_answered_whole),
 	UNIT(inline_append_is_whole_across_a_wait),

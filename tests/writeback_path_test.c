@@ -305,6 +305,85 @@ server_that_asks_all_for_patience_gets_fewer_writes(void)
 	bench_free(&b);
 }
 
+/* ---- reads ---- */
+
+static struct cred *
+uid(unsigned nr)
+{
+	return cred_get(nr, nr, NULL, 0);
+}
+
+/* May this uid read the 3 blocks of 100 bytes here, and are they these? */
+static bool
+reads(struct wb_handle *h, unsigned nr, const char *letters)
+{
+	struct cred *c = uid(nr);
+	char buf[300];
+	int have = file_read_cached(handle_file(h), c, 0, 300, buf);
+	unsigned i;
+
+	cred_put(c);
+	for (i = 0; have && i < 300; i++)
+		if (buf[i] != letters[i / 100])
+			return false;
+	return have;
+}
+
+static void
+reads_see_the_newest_bytes_whatever_their_state(void)
+{
+	struct bench_done d = { 0 };
+	struct wb_handle *h;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 300, 'a'));
+	CU_ASSERT(bench_write(&b, h, 1 << 20, 10, 'z'));
+	CU_ASSERT(reads(h, 10, "aaa"));			/* DIRTY */
+	CU_ASSERT_FALSE(reads(h, 11, "aaa"));		/* not another's */
+	CU_ASSERT(bench_write(&b, h, 100, 100, 'b'));
+	CU_ASSERT(reads(h, 10, "aba"));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_turn(&b);
+	CU_ASSERT(reads(h, 10, "aba"));			/* WRITEBACK */
+	CU_ASSERT(bench_write(&b, h, 200, 100, 'c'));
+	CU_ASSERT(reads(h, 10, "abc"));			/* HELD over it */
+	CU_ASSERT_FALSE(reads(h, 11, "abc"));
+	while (bench_count(&b, WB_CALL_WRITE))
+		bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
+	CU_ASSERT(reads(h, 10, "abc"));			/* UNSTABLE */
+	CU_ASSERT(bench_write(&b, h, 0, 100, 'd'));
+	CU_ASSERT(reads(h, 10, "dbc"));
+	bench_serve(&b, 1);
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(handle_file(h)->nr[EXTENT_DIRTY], 0);
+	CU_ASSERT(reads(h, 10, "dbc"));			/* CLEAN */
+	CU_ASSERT_FALSE(reads(h, 11, "dbc"));
+	CU_ASSERT_EQUAL(closed(h), 0);
+	bench_free(&b);
+}
+
+static void
+reads_of_what_is_not_all_here_go_to_the_server(void)
+{
+	struct wb_handle *h, *other;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	other = bench_open(&b, 1, 11, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 100, 'a'));
+	CU_ASSERT(bench_write(&b, h, 200, 100, 'c'));
+	CU_ASSERT_FALSE(reads(h, 10, "a\0c"));		/* a hole */
+	CU_ASSERT_EQUAL(file_size(handle_file(h)), 300);
+	CU_ASSERT(bench_write(&b, other, 100, 100, 'b'));
+	CU_ASSERT_FALSE(reads(h, 10, "abc"));		/* two writers */
+	CU_ASSERT_FALSE(reads(h, 11, "abc"));
+	CU_ASSERT_EQUAL(closed(h), 0);
+	CU_ASSERT_EQUAL(closed(other), 0);
+	bench_free(&b);
+}
+
 /* ---- records in pieces, and truncation ---- */
 
 /* A record of three pieces of 1000 bytes; the file is cut to size when the first
@@ -482,6 +561,8 @@ UNIT_TESTS(writeback_path,
 	UNIT(file_that_met_jukebox_comes_back_slowly),
 	UNIT(one_files_jukebox_slows_no_other),
 	UNIT(server_that_asks_all_for_patience_gets_fewer_writes),
+	UNIT(reads_see_the_newest_bytes_whatever_their_state),
+	UNIT(reads_of_what_is_not_all_here_go_to_the_server),
 	UNIT(truncate_cuts_a_record_that_is_not_all_there_yet),
 	UNIT(truncate_that_is_refused_leaves_the_record_whole),
 	UNIT(append_waits_until_the_end_of_file_is_known),
