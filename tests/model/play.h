@@ -68,6 +68,7 @@ struct play {
 	bool after_reply;		/* else before it is done */
 	enum trouble trouble;
 	bool beside_calls;		/* op.after counts calls at the server */
+	unsigned commit_delay_usec;	/* of its replies */
 };
 
 struct played {

@@ -257,6 +257,8 @@ stage_fault(void *arg, const struct nfssim_call *c, struct nfssim_verdict *v)
 		else
 			stage_trouble(st->play->trouble);
 	}
+	if (c->proc == NFSPROC3_COMMIT)
+		v->delay_usec = st->play->commit_delay_usec;
 	if (st->calm)
 		return;
 	if (in_10000(st->play->moods.jukebox))

@@ -96,7 +96,7 @@ make_op(uint64_t *r, struct op *o)
 		o->flags |= OPEN_EXCL;
 	if (random_next(r, 8) == 0)
 		o->flags |= OPEN_PLAIN;
-	o->beside = random_next(r, 3) == 0;
+	o->beside = random_next(r, 2);
 	o->after = (unsigned)random_next(r, random_next(r, 2) ? 3 : 25);
 	if (o->kind == OP_PASS)
 		o->length = (uint32_t)random_next(r, random_next(r, 3) ?
