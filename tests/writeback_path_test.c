@@ -179,6 +179,32 @@ file_of_two_mounts_is_written_as_the_stricter_says(void)
 	bench_free(&b);
 }
 
+static void
+commit_is_for_the_whole_file(void)
+{
+	struct bench_done d = { 0 };
+	struct wb_handle *h;
+	struct wb_call *c;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 12345, 100, 'a'));
+	CU_ASSERT(bench_write(&b, h, 1ull << 40, 100, 'b'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_turn(&b);
+	while (bench_count(&b, WB_CALL_WRITE))
+		bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
+	CU_ASSERT_EQUAL(b.call_nr, 1);
+	c = bench_take(&b, 0);
+	CU_ASSERT_EQUAL(c->kind, WB_CALL_COMMIT);
+	CU_ASSERT_EQUAL(c->offset, 0);
+	CU_ASSERT_EQUAL(c->count, 0);
+	bench_answer(&b, c, 0, 0, 1);
+	CU_ASSERT_EQUAL(d.nr, 1);
+	CU_ASSERT_EQUAL(closed(h), 0);
+	bench_free(&b);
+}
+
 /* ---- JUKEBOX ---- */
 
 /* Answers all WRITEs that are out: those of file nr (0: any) with JUKEBOX. */
@@ -558,6 +584,7 @@ UNIT_TESTS(writeback_path,
 	UNIT(less_than_was_asked_for_is_committed),
 	UNIT(less_than_was_asked_for_and_forgotten_is_written_again),
 	UNIT(file_of_two_mounts_is_written_as_the_stricter_says),
+	UNIT(commit_is_for_the_whole_file),
 	UNIT(file_that_met_jukebox_comes_back_slowly),
 	UNIT(one_files_jukebox_slows_no_other),
 	UNIT(server_that_asks_all_for_patience_gets_fewer_writes),

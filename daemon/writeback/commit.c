@@ -6,6 +6,13 @@
  * write; when its UNSTABLE bytes reach about a second of bandwidth; when room is
  * short; when the server's verifier changed under another file.
  *
+ * A COMMIT is for the whole file (offset 0, count 0), never a range.  It says no
+ * more than the range's would: which extents it cleans is decided here, by what
+ * was answered before it left.  What it makes the server write beyond those is
+ * the file's newer data, due a moment later anyway, and about a second of it at
+ * most.  A range would need several COMMITs where UNSTABLE data lies apart or
+ * spans 4 GiB (count has 32 bits), each with the server's flush at its end.
+ *
  * The verifier of the COMMIT must equal that of each WRITE it speaks for, else
  * the server has restarted in between and may have lost it: the data is still
  * here and is sent again.  A server whose verifiers never agree gets FILE_SYNC

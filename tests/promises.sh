@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Every test that nfswb(3) names for a promise is there, and is run.
+set -u
+top=${top_srcdir:-.}
+page=$top/man/nfswb.3.scd
+nr=0
+
+result() {	# 0|1 name
+	nr=$((nr + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $nr - $2"
+	else
+		echo "not ok $nr - $2"
+	fi
+}
+
+# A unit test: in the list of its file.  A script: it may be run.
+exists() {	# file name
+	case $1 in
+	*.c) grep -q "UNIT($2)" "$top/$1" ;;
+	*) [ -x "$top/$1" ] ;;
+	esac
+}
+
+while read -r file name; do
+	exists "$file" "$name"
+	result $? "${file#tests/} ${name:-is there}"
+done < <(sed -n '/^# WHAT HOLDS THIS/,/^# SEE ALSO/s/^\t- //p' "$page" |
+	 tr -d '\\' | sed 's/: / /')
+
+[ "$nr" -ge 30 ]
+result $? "the page names $nr tests"
+
+# One that is not there would be found.
+! exists tests/lib_test.c no_such_test
+result $? "a test that is not there is missed"
+echo "1..$nr"
