@@ -225,3 +225,14 @@ memory_free(struct memory *m)
 		close(m->data_fd);
 	memset(m, 0, sizeof *m);
 }
+
+void
+memory_punch(struct memory *m, uint64_t place, uint64_t length)
+{
+	if (m->data_fd < 0)
+		(void)madvise(m->view.data + place, length, MADV_DONTNEED);
+	else	/* where that fails the pages stay, that is all */
+		(void)fallocate(m->data_fd, FALLOC_FL_PUNCH_HOLE |
+				FALLOC_FL_KEEP_SIZE, (off_t)place,
+				(off_t)length);
+}

@@ -29,5 +29,7 @@ int memory_private(struct memory *, uint64_t data_bytes, uint64_t session);
 int memory_adopt(struct memory *, int control_fd, int data_fd,
 		 uint64_t data_bytes, const char **why);
 void memory_free(struct memory *);
+/* Gives the pages of a part of the data back; it reads as zeros then. */
+void memory_punch(struct memory *, uint64_t place, uint64_t length);
 
 #endif

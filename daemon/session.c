@@ -148,9 +148,18 @@ slab_gone(void *arg)
 		session_put(s);		/* after sessions_free */
 }
 
+static void
+slab_idle(void *arg, uint64_t place, uint64_t length)
+{
+	struct session *s = arg;
+
+	memory_punch(&s->memory, place, length);
+}
+
 static const struct slab_hooks hooks = {
 	.room = slab_room,
 	.released = slab_gone,
+	.idle = slab_idle,
 };
 
 int

@@ -124,7 +124,8 @@ void
 start_pipeline(void)
 {
 	static const struct wb_hooks hooks = { poke, gave_up };
-	static const struct slab_hooks slab_hooks = { room, room };
+	static const struct slab_hooks slab_hooks = { .room = room,
+		.released = room };
 	struct wb_limits limits = {
 		.dirty_bytes = 64 << 20, .dirty_background_bytes = 32 << 20,
 		.dirty_expire_usec = 30000000,

@@ -141,7 +141,8 @@ make_pipeline(struct rig *r)
 static void
 make_slab(struct rig *r)
 {
-	static const struct slab_hooks hooks = { room, released };
+	static const struct slab_hooks hooks = { .room = room,
+		.released = released };
 	struct nfswb_layout l = { 0 };
 
 	nfswb_layout(&l, r->opt.slab_bytes);

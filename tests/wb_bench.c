@@ -67,7 +67,14 @@ either(uint64_t value, uint64_t otherwise)
 }
 
 static const struct wb_hooks hooks = { poke, gave_up };
-static const struct slab_hooks slab_hooks = { room, released };
+static void
+idle(void *arg, uint64_t place, uint64_t length)
+{
+	(void)place;
+	((struct bench *)arg)->idle_bytes += length;
+}
+
+static const struct slab_hooks slab_hooks = { room, released, idle };
 
 static void
 new_session(struct bench *b)

@@ -26,6 +26,7 @@ struct bench {
 	bool poked;
 	unsigned rooms;			/* room() was called */
 	unsigned released;
+	uint64_t idle_bytes;
 	uint64_t gave_up;
 	struct wb_call *call[BENCH_CALLS];	/* out, oldest first */
 	unsigned call_nr;

@@ -507,6 +507,23 @@ full_slab_takes_the_oldest_clean_chunk_and_never_writes(void)
 }
 
 static void
+clean_data_that_nobody_wants_for_long_gives_its_pages_back(void)
+{
+	struct bench_done d = { 0, 1 };
+	unsigned char back[4];
+	struct wb_handle *h = bench_fsync_out(&b, 2 * 65536, &d);
+
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(file_read_cached(h->file, h->cred, 0, 4, back), 1);
+	CU_ASSERT(wb_deadline(b.wb) <= b.now +
+		  b.wb->limits.clean_expire_usec);
+	bench_advance(&b, b.wb->limits.clean_expire_usec);
+	CU_ASSERT_EQUAL(b.idle_bytes, 2 * 65536);
+	CU_ASSERT_EQUAL(file_read_cached(h->file, h->cred, 0, 4, back), 0);
+	bench_free(&b);
+}
+
+static void
 truncate_cuts_what_lies_behind_after_setattr(void)
 {
 	struct bench_done d = { 0, 1 }, t = { 0, 1 };
@@ -910,6 +927,7 @@ UNIT_TESTS(writeback,
 	UNIT(two_users_bytes_never_share_a_write),
 	UNIT(the_dirty_limit_is_never_exceeded),
 	UNIT(full_slab_takes_the_oldest_clean_chunk_and_never_writes),
+	UNIT(clean_data_that_nobody_wants_for_long_gives_its_pages_back),
 	UNIT(truncate_cuts_what_lies_behind_after_setattr),
 	UNIT(appends_go_to_the_end_whole),
 	UNIT(garbage_in_the_ring_is_refused),

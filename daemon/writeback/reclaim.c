@@ -67,8 +67,14 @@ reclaim_expire(struct wb *wb, uint64_t now)
 
 	LIST_FOREACH(s, &wb->slabs, link) {
 		while ((c = TAILQ_FIRST(&s->clean)) &&
-		       now - c->used_usec >= keep)
+		       now - c->used_usec >= keep) {
 			give_up_clean(s, c);
+			if (s->hooks.idle)
+				s->hooks.idle(s->hooks_arg,
+					      (uint64_t)(c - s->chunk) *
+					      NFSWB_CHUNK_BYTES,
+					      NFSWB_CHUNK_BYTES);
+		}
 		if (c)
 			wb_due(wb, c->used_usec + keep);
 	}

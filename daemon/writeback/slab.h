@@ -28,6 +28,9 @@ struct slab_hooks {
 	/* The slab was given up by slab_release and its last extent is gone:
 	   the memory may be unmapped.  The slab is freed after this. */
 	void (*released)(void *arg);
+	/* Nothing was wanted of this free room for long: its pages may go.
+	   NULL: they stay. */
+	void (*idle)(void *arg, uint64_t place, uint64_t length);
 };
 
 /* Over mapped memory, formatted; the view is copied.  NULL: no memory. */
