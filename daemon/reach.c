@@ -80,6 +80,24 @@ is_about_path(int err)
 	return false;
 }
 
+/* All whose path lies in a mount that is known; mount, if any, is the one for
+   the path that was asked for. */
+static void
+waiters_serve(struct place *p, struct mount *mount)
+{
+	struct waiter *w, *next;
+
+	for (w = TAILQ_FIRST(&p->waiters); w; w = next) {
+		struct mount *m = place_mount(p, w->path, false);
+
+		next = TAILQ_NEXT(w, entry);
+		if (mount && !strcmp(w->path, p->path))
+			m = mount;
+		if (m)
+			waiter_answer(p, w, 0, NULL, m);
+	}
+}
+
 static void
 attempt_fail(struct place *p, int err, const char *text)
 {
@@ -92,17 +110,7 @@ attempt_fail(struct place *p, int err, const char *text)
 static void
 attempt_done(struct place *p, struct mount *mount)
 {
-	struct waiter *w, *next;
-
-	for (w = TAILQ_FIRST(&p->waiters); w; w = next) {
-		struct mount *m = place_mount(p, w->path, false);
-
-		next = TAILQ_NEXT(w, entry);
-		if (!strcmp(w->path, p->path))
-			m = mount;
-		if (m)
-			waiter_answer(p, w, 0, NULL, m);
-	}
+	waiters_serve(p, mount);
 	attempt_end(p);
 }
 
@@ -160,6 +168,7 @@ fsinfo_late(void *arg)
 	snprintf(text, sizeof text, "cannot reach server %s: no answer to "
 		 "FSINFO within %d s; is the NFS server running?",
 		 p->found->name, FSINFO_WAIT_USEC / 1000000);
+	waiters_serve(p, NULL);
 	waiters_fail(p, NULL, -ETIMEDOUT, text);
 }
 
@@ -211,6 +220,16 @@ exports_take(struct place *p, const struct mount_answer *a)
 
 static void address_next(struct place *);
 
+/* What an earlier instance had mounted stays mounted while its server is
+   away. */
+static void
+unreachable(struct place *p)
+{
+	if (!p->servers->stopping && !is_about_path(p->err))
+		waiters_serve(p, NULL);
+	attempt_fail(p, p->err, p->text);
+}
+
 static void
 address_failed(struct place *p, int err, const char *text)
 {
@@ -223,7 +242,7 @@ address_failed(struct place *p, int err, const char *text)
 	    ++p->addr_i < p->addr_nr)
 		address_next(p);
 	else
-		attempt_fail(p, p->err, p->text);
+		unreachable(p);
 }
 
 static void

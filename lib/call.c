@@ -228,7 +228,9 @@ call_result(struct call *c, nfswb_reply *reply)
 		if (reply->answer.nfswb_answer_u.text[0])
 			error_cause("%s", reply->answer.nfswb_answer_u.text);
 		codec_free(reply);
-	} else if (err == 0 && (reply->answer.error < 0 ||
+		return err;
+	}
+	if (err == 0 && (reply->answer.error < 0 ||
 		   reply->answer.nfswb_answer_u.res.type != c->type)) {
 		codec_free(reply);
 		err = -EPROTO;

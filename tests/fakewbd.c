@@ -424,6 +424,11 @@ do_open(struct fake *k, const nfswb_open_args *a, nfswb_reply *r)
 		r->answer.nfswb_answer_u.text = "/none: no such file there";
 		return;
 	}
+	if (!strcmp(a->target, "/odd")) {
+		r->answer.error = EPROTO;
+		r->answer.nfswb_answer_u.text = "/odd: an odd server";
+		return;
+	}
 	snprintf(f->name, sizeof f->name, "%s", a->target);
 	f->open = true;
 	f->oflags = a->oflags;

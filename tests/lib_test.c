@@ -685,6 +685,10 @@ strerror_names_the_call_and_the_daemons_reason(void)
 	CU_ASSERT_EQUAL(errno, ENOENT);
 	CU_ASSERT_STRING_EQUAL(nfswb_strerror(wb),
 			       "nfswb_open: /none: no such file there");
+	CU_ASSERT_PTR_NULL(nfswb_open(wb, "/odd", O_RDONLY, 0));
+	CU_ASSERT_EQUAL(errno, EPROTO);
+	CU_ASSERT_STRING_EQUAL(nfswb_strerror(wb),
+			       "nfswb_open: /odd: an odd server");
 	f = open_file("/f", O_RDONLY);
 	CU_ASSERT_EQUAL(nfswb_pwrite(f, "x", 1, 0), -1);
 	CU_ASSERT_EQUAL(errno, EBADF);

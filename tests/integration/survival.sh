@@ -61,6 +61,15 @@ death_both() {
 	nfswbd_start
 }
 
+# The daemon is back before the server is.
+death_server_last() {
+	process_kill "$nfswbd_pid" KILL 5
+	ganesha_kill
+	nfswbd_start
+	a_moment 300
+	ganesha_start $((epoch += 1)) || bail "nfs-ganesha does not start"
+}
+
 show_hang() {
 	local pid
 	command -v gdb > /dev/null || return 0
@@ -148,6 +157,7 @@ storm_survives "appends of three sessions" "kill often" 3 aaaaars
 storm_survives "truncates" "kill often" 2 wwtrs
 storm_survives "opens and closes" "kill often term" 2 wwccs
 storm_survives "with the server's restarts" "kill both server" 2 wwwwrsc
+storm_survives "the server back last" "server_last" 2 wcccccccc
 
 # A server that truly forgets what was not committed, before, while and after
 # the daemon is killed.
