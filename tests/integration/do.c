@@ -10,6 +10,8 @@
  *	truncate LENGTH
  *	fsync
  *	close
+ *	unlink TARGET
+ *	rename TARGET TARGET
  *	quit
  *
  * Each but quit is answered by one line: "ok RESULT TIME" (TIME: of the
@@ -126,12 +128,16 @@ do_read(long long offset, size_t len)
 static void
 do_command(char *line)
 {
-	char a[4096], b[16];
+	char a[4096], b[4096];
 	long long x, y;
 	unsigned long long seed;
 
 	if (sscanf(line, "open %4095s %15s", a, b) == 2) {
 		say(do_open(a, b));
+	} else if (sscanf(line, "unlink %4095s", a) == 1) {
+		say(nfswb_unlink(wb, a));
+	} else if (sscanf(line, "rename %4095s %4095s", a, b) == 2) {
+		say(nfswb_rename(wb, a, b));
 	} else if (file == NULL) {
 		printf("error %d no file is open\n", EBADF);
 		fflush(stdout);
