@@ -63,7 +63,8 @@ struct op_call {
 	struct fh fh, fh2;		/* what the args point to */
 	op_reply_fn *reply;
 	unsigned jukebox_nr;
-	unsigned transmissions;		/* of the last reply */
+	unsigned transmissions;		/* of it, or of a copy that JUKEBOX
+					   put off: the most */
 };
 
 /* Names and contents must stay until the reply. */

@@ -67,7 +67,8 @@ call_came(void *arg, int err, const void *res, const struct rpc_timing *t)
 	struct op *op = arg;
 	struct op_call *c = &op->call;
 
-	c->transmissions = t ? t->transmissions : 0;
+	if (t && t->transmissions > c->transmissions)
+		c->transmissions = t->transmissions;
 	if (err) {
 		c->reply(op, err, NULL);
 		return;
@@ -108,6 +109,7 @@ call(struct op *op, uint32_t proc, op_reply_fn *reply)
 	op->call.proc = proc;
 	op->call.reply = reply;
 	op->call.jukebox_nr = 0;
+	op->call.transmissions = 0;
 	call_out(op);
 }
 

@@ -271,6 +271,35 @@ jukebox_at_the_first_mount_is_unseen(void)
 	end();
 }
 
+/* Done, and not answered; then the server asks for time, as after a restart. */
+static void
+done_then_busy(void *arg, const struct nfssim_call *c,
+	       struct nfssim_verdict *v)
+{
+	unsigned *nr = arg;
+
+	if (c->prog != NFSSIM_NFS || c->proc != NFSPROC3_REMOVE)
+		return;
+	if (++*nr == 1)
+		v->cut = true;
+	else if (*nr == 2)
+		v->status = NFS3ERR_JUKEBOX;
+}
+
+static void
+jukebox_does_not_hide_that_a_call_was_sent_twice(void)
+{
+	unsigned nr = 0;
+	struct fh fh;
+
+	start();
+	CU_ASSERT(nfssim_create(w.sim, "f", &fh) == 0);
+	nfssim_set_fault(w.sim, done_then_busy, &nr);
+	CU_ASSERT_EQUAL(do_unlink("f"), 0);
+	CU_ASSERT_EQUAL(nr, 3);
+	end();
+}
+
 static void
 a_call_sent_twice_that_finds_its_work_done_has_worked(void)
 {
@@ -947,6 +976,7 @@ UNIT_TESTS(namespace,
 	UNIT(what_is_missing_or_no_folder_is_said),
 	UNIT(jukebox_is_unseen),
 	UNIT(jukebox_at_the_first_mount_is_unseen),
+	UNIT(jukebox_does_not_hide_that_a_call_was_sent_twice),
 	UNIT(a_call_sent_twice_that_finds_its_work_done_has_worked),
 	UNIT(a_stale_handle_on_the_way_is_looked_up_again),
 	UNIT(a_refused_write_is_told_at_open),
