@@ -9,6 +9,9 @@
  * inside its own callbacks.  libnfs' reconnecting stays off: a link that fails
  * is dead.
  *
+ * Between libnfs and the server stands a screen (mount_screen.h), from when they
+ * are connected: libnfs trusts what a server says.
+ *
  * libnfs reports a lost connection to each question before it tells the link;
  * so bad news is kept until the service is over: if the link died of it, the
  * link's event is all there is to say.
@@ -30,6 +33,7 @@
 #include <sys/stat.h>
 
 #include "daemon/mount_link.h"
+#include "daemon/mount_screen.h"
 
 #define TICK_USEC 100000
 #define AUTH_FLAVOR_SYS 1
@@ -56,6 +60,7 @@ struct link {
 	LIST_ENTRY(link) entry;
 	struct mounter *m;
 	struct rpc_context *rpc;
+	struct screen *screen;		/* NULL: not connected yet */
 	struct loop_watch *watch;
 	struct loop_timer *tick;
 	struct loop_deferred *turn;	/* fails or destroys it from the top */
@@ -179,9 +184,41 @@ link_tell_failed(struct link *l)
 }
 
 static void
+link_bad(void *arg, const char *why)
+{
+	struct link *l = arg;
+
+	if (l->dead)
+		return;
+	link_keep_text(l, why);
+	link_fail(l, -EPROTO);
+}
+
+/* Once it is connected, before libnfs reads a byte; false: it failed. */
+static bool
+link_screen(struct link *l)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof peer;
+	int fd = rpc_get_fd(l->rpc);
+
+	if (l->screen || fd < 0 ||
+	    getpeername(fd, (struct sockaddr *)&peer, &len) < 0)
+		return true;
+	l->screen = screen_new(l->m->loop, fd, link_bad, l);
+	if (l->screen)
+		return true;
+	link_keep_text(l, "out of memory");
+	link_fail(l, -ENOMEM);
+	return false;
+}
+
+static void
 link_service(struct link *l, int revents)
 {
 	link_unwatch(l);		/* libnfs may close the descriptor */
+	if (!link_screen(l))
+		return;
 	if (rpc_service(l->rpc, revents) < 0) {
 		link_fail_libnfs(l);
 		return;
@@ -229,6 +266,7 @@ link_free(struct link *l)
 	link_unwatch(l);
 	loop_timer_free(l->m->loop, l->tick);
 	loop_deferred_free(l->m->loop, l->turn);
+	screen_free(l->screen);
 	if (l->rpc)
 		rpc_destroy_context(l->rpc);	/* calls back what waits */
 	while ((q = LIST_FIRST(&l->questions)))

@@ -19,7 +19,6 @@
 #include "daemon/servers_impl.h"
 #include "rpc/nfs3.h"
 
-#define FSINFO_WAIT_USEC 10000000
 #define FSINFO_JUKEBOX_USEC 500000
 
 static void
@@ -166,8 +165,8 @@ fsinfo_late(void *arg)
 	char text[256];
 
 	snprintf(text, sizeof text, "cannot reach server %s: no answer to "
-		 "FSINFO within %d s; is the NFS server running?",
-		 p->found->name, FSINFO_WAIT_USEC / 1000000);
+		 "FSINFO within %u s; is the NFS server running?",
+		 p->found->name, p->servers->mount_ms / 1000);
 	waiters_serve(p, NULL);
 	waiters_fail(p, NULL, -ETIMEDOUT, text);
 }
@@ -191,9 +190,16 @@ fsinfo_send(void *arg)
 }
 
 static void
+fsinfo_wait(struct place *p)
+{
+	loop_timer_set(p->servers->loop, p->deadline,
+		       (uint64_t)p->servers->mount_ms * 1000);
+}
+
+static void
 fsinfo_ask(struct place *p)
 {
-	loop_timer_set(p->servers->loop, p->deadline, FSINFO_WAIT_USEC);
+	fsinfo_wait(p);
 	fsinfo_send(p);
 }
 
@@ -333,8 +339,7 @@ reach_wait(struct place *p, const char *path, struct cred *cred,
 		loop_defer(p->servers->loop, p->go);
 	} else if (p->found && TAILQ_FIRST(&p->waiters) == w) {
 		/* The others gave up on FSINFO. */
-		loop_timer_set(p->servers->loop, p->deadline,
-			       FSINFO_WAIT_USEC);
+		fsinfo_wait(p);
 	}
 	return 0;
 }

@@ -19,7 +19,8 @@
 #include "rpc/nfs3_prot.h"
 
 #define SERVERS_MAX 256
-#define MOUNT_TIMEOUT_MS 10000
+#define MOUNT_MIN_MS 1000
+#define MOUNT_MAX_MS 10000
 
 /* ---- places ---- */
 
@@ -420,6 +421,17 @@ servers_each(struct servers *s, void (*fn)(void *arg, struct wb_server *,
 		fn(arg, v->wb, v->rpc);
 }
 
+/* Somebody waits for a mount: the major timeout, if that is not too long. */
+static unsigned
+mount_ms(const struct config *config)
+{
+	uint64_t ms = (uint64_t)config->server.timeo * 100 *
+		      config->server.retrans;
+
+	return ms < MOUNT_MIN_MS ? MOUNT_MIN_MS :
+	       ms > MOUNT_MAX_MS ? MOUNT_MAX_MS : (unsigned)ms;
+}
+
 struct servers *
 servers_new(struct loop *loop, const struct config *config, struct wb *wb)
 {
@@ -430,7 +442,8 @@ servers_new(struct loop *loop, const struct config *config, struct wb *wb)
 	s->loop = loop;
 	s->config = config;
 	s->wb = wb;
-	s->mounter = mounter_new(loop, MOUNT_TIMEOUT_MS);
+	s->mount_ms = mount_ms(config);
+	s->mounter = mounter_new(loop, s->mount_ms);
 	if (!s->mounter) {
 		free(s);
 		return NULL;

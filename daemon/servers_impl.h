@@ -54,6 +54,7 @@ struct servers {
 	const struct config *config;
 	struct wb *wb;
 	struct mounter *mounter;
+	unsigned mount_ms;		/* mounting may take, each part */
 	struct place *places;
 	struct server *by_wb;
 	LIST_HEAD(, server) servers;
