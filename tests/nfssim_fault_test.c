@@ -815,6 +815,7 @@ slow_link_is_felt_by_who_sends(void)
 		send_call(NFSSIM_NFS, NFSPROC3_WRITE,
 			  (rpc_xdr_fn *)nfs3_xdr_write_args, &w);
 	/* 6.4 MB take 512 ms; all but what buffers hold went by then */
+	CU_ASSERT(loop_now(l) - before > 400000);
 	for (i = 0; i < 64; i++)
 		CU_ASSERT(vloop_run_until(l, reply_came, NULL, 1000000));
 	CU_ASSERT_DOUBLE_EQUAL((double)(loop_now(l) - before), 512000, 5000);

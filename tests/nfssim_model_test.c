@@ -414,6 +414,38 @@ cold_read_comes_between_two_turns_of_a_commit(void)
 	stop();
 }
 
+/* A reader that asks for the next MiB as soon as it has the last. */
+static void
+read_on(void *arg, uint64_t when)
+{
+	struct model_op *o = arg;
+
+	o->offset += MIB;
+	o->done = read_on;
+	model_run(m, o, when);
+}
+
+static void
+readers_do_not_keep_a_commit_from_the_disk(void)
+{
+	unsigned c, i;
+
+	start("disk,other=0");
+	fill(1, 0, 32);
+	for (i = 0; i < 2; i++) {
+		c = add(MODEL_READ, 2 + i, 0, MIB);
+		op[c].done = read_on;
+	}
+	vloop_pass(l, 1000000);
+	c = add(MODEL_COMMIT, 1, 0, 0);
+	vloop_pass(l, 2000000);
+	/* four turns of it, and between two of them a READ of each reader */
+	CU_ASSERT(ended[c] > 0);
+	CU_ASSERT(ended[c] < SECOND + 5 * (disk_nsec(8 * MIB) + 3 * SEEK +
+					   2 * disk_nsec(MIB)) + 2 * SECOND);
+	stop();
+}
+
 static void
 memory_forgets_what_was_used_longest_ago(void)
 {
@@ -568,6 +600,7 @@ UNIT_TESTS(nfssim_model,
 	UNIT(ext3_commit_whose_bytes_await_the_journal_waits_for_that_one),
 	UNIT(cold_read_goes_to_the_disk_once),
 	UNIT(cold_read_comes_between_two_turns_of_a_commit),
+	UNIT(readers_do_not_keep_a_commit_from_the_disk),
 	UNIT(memory_forgets_what_was_used_longest_ago),
 	UNIT(crash_forgets_all_that_is_under_way),
 	UNIT(truncate_takes_dirty_bytes_away_and_lets_a_commit_go),
