@@ -188,6 +188,7 @@ hard_mount_goes_on(void)
 	ns_getattr(w.ns, handle_file(h), w.cred, answered, NULL);
 	CU_ASSERT(comes_true(asked_six_times));
 	CU_ASSERT_EQUAL(answer(), 0);
+	file_put(w.file);
 	CU_ASSERT_EQUAL(do_close(h), 0);
 	end_mount();
 }
