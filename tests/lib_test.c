@@ -197,6 +197,29 @@ bytes_written_arrive(void)
 	end();
 }
 
+/* sahlberg/libnfs#445: handles and lengths mixed, the buffer was in use still */
+static void
+callers_buffer_is_its_own_again_when_the_call_returns(void)
+{
+	static char want[300 * 500];
+	struct nfswb_file *f;
+	char buf[500];
+	unsigned i;
+
+	begin(MIB);
+	f = open_file("/f", O_RDWR | O_CREAT);
+	for (i = 0; i < 300; i++) {
+		memset(buf, 'a' + (int)(i % 26), sizeof buf);
+		memcpy(want + i * 500, buf, sizeof buf);
+		CU_ASSERT_EQUAL(nfswb_pwrite(f, buf, 500, i * 500), 500);
+		memset(buf, 0, sizeof buf);
+	}
+	CU_ASSERT_EQUAL(nfswb_fsync(f), 0);
+	check_file("/f", want, sizeof want);
+	close_file(f);
+	end();
+}
+
 static void
 set_fsync_error(int error)
 {
@@ -1298,6 +1321,7 @@ UNIT_TESTS(lib,
 	UNIT(a_stranger_on_the_socket_is_EPROTO),
 	UNIT(first_socket_that_exists_is_taken),
 	UNIT(bytes_written_arrive),
+	UNIT(callers_buffer_is_its_own_again_when_the_call_returns),
 	UNIT(write_to_a_sync_file_returns_when_it_is_stable),
 	UNIT(bytes_beyond_the_servers_largest_file_are_EFBIG_at_the_write),
 	UNIT(write_larger_than_the_slab_waits_for_room_and_goes_on),

@@ -397,6 +397,74 @@ inline_append_is_whole_across_a_wait(void)
 	rig_free(g);
 }
 
+/* How many lines "client number xxx…" the file holds; 0: one is broken. */
+static unsigned
+whole_lines(const char *p, uint64_t size)
+{
+	unsigned next[8] = { 0 }, nr = 0, who, number, n;
+	const char *end = p + size, *line;
+	int used;
+
+	for (line = p; line < end; line += used + n + 1, nr++) {
+		if (sscanf(line, "%u %u%n", &who, &number, &used) != 2 ||
+		    line[used++] != ' ' || who >= 8 || number != next[who]++)
+			return 0;
+		for (n = 0; line + used + n < end &&
+			    line[used + n] == 'x'; n++)
+			;
+		if (n != number % 97 || line[used + n] != '\n')
+			return 0;
+	}
+	return nr;
+}
+
+/* reframe-hpc/reframe#3521, ycrc/dSQ#20: mixed lines and NUL bytes */
+static void
+lines_appended_by_many_clients_at_once_are_each_whole(void)
+{
+	enum { CLIENTS = 8, LINES = 1250 };
+	nfswb_args append = { .type = NFSWB_WRITE };
+	struct client c[CLIENTS];
+	struct rig *g = rig_new();
+	char line[128], *copy;
+	const unsigned char *data;
+	uint64_t size;
+	unsigned i, n;
+	int len;
+
+	for (i = 0; i < CLIENTS; i++) {
+		bystander(g, &c[i]);
+		client_open(&c[i], "f", O_WRONLY | O_CREAT | O_APPEND);
+	}
+	append.nfswb_args_u.write.data.data_val = line;
+	for (n = 0; n < LINES; n++) {
+		for (i = 0; i < CLIENTS; i++) {
+			len = sprintf(line, "%u %u ", i, n);
+			memset(line + len, 'x', n % 97);
+			len += (int)(n % 97);
+			line[len++] = '\n';
+			append.nfswb_args_u.write.data.data_len = (u_int)len;
+			client_send(&c[i], &append);
+		}
+		if (n % 7 == 0)
+			rig_pass(g, 1000);
+		for (i = 0; i < CLIENTS; i++)
+			CU_ASSERT_FATAL(client_reply(&c[i]));
+	}
+	for (i = 0; i < CLIENTS; i++)
+		CU_ASSERT_EQUAL(client_fsync(&c[i], 0), 0);
+	data = rig_data(g, "f", &size);
+	CU_ASSERT_FATAL(data != NULL);
+	copy = calloc(1, size + 1);
+	CU_ASSERT_FATAL(copy != NULL);
+	memcpy(copy, data, size);
+	CU_ASSERT_EQUAL(whole_lines(copy, size), CLIENTS * LINES);
+	free(copy);
+	for (i = 0; i < CLIENTS; i++)
+		client_close(&c[i]);
+	rig_free(g);
+}
+
 static void
 append_beside_a_truncation_is_whole(void)
 {
@@ -1110,6 +1178,7 @@ UNIT_TESTS(session,
 	UNIT(inline_write_beyond_the_servers_largest_file_is_efbig),
 	UNIT(inline_write_beyond_room_waits_and_is_answered_whole),
 	UNIT(inline_append_is_whole_across_a_wait),
+	UNIT(lines_appended_by_many_clients_at_once_are_each_whole),
 	UNIT(append_beside_a_truncation_is_whole),
 	UNIT(inline_write_to_a_full_slab_of_failed_data_says_why),
 	UNIT(handles_keep_to_their_open_mode),

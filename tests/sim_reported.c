@@ -849,6 +849,150 @@ overlapping_writes_land_in_their_order_whatever_the_server_delays(void)
 	stop();
 }
 
+static uint64_t state;
+
+static uint64_t
+any(uint64_t below)
+{
+	state ^= state >> 12;
+	state ^= state << 25;
+	state ^= state >> 27;
+	return (state * 2685821657736338717ull >> 20) % below;
+}
+
+/* What a file is, in plain memory. */
+static unsigned char plain[6 * BLOCK];
+static uint64_t plain_size;
+
+static void
+plain_write(struct wb_handle *h)
+{
+	uint64_t offset = any(4 * BLOCK), len = 1 + any(BLOCK);
+	const unsigned char *from = (any(2) ? bytes : other) + any(MIB);
+
+	memcpy(plain + offset, from, len);
+	if (offset + len > plain_size)
+		plain_size = offset + len;
+	rig_write(r, h, offset, from, len);
+}
+
+static void
+plain_truncate(struct wb_handle *h, struct rig_wait *w, uint64_t size)
+{
+	rig_truncate_start(r, h, size, w);
+	if (size < plain_size)
+		memset(plain + size, 0, plain_size - size);
+	plain_size = size;
+}
+
+static void
+random_truncates(uint64_t seed)
+{
+	struct rig_options opt = { .delay_usec = 20000, .seed = seed };
+	static struct rig_wait w[200];
+	struct wb_handle *h;
+	unsigned i;
+
+	start(&opt);
+	state = seed;
+	plain_size = 0;
+	memset(plain, 0, sizeof plain);
+	h = rig_open(r, "f");
+	for (i = 0; i < 200; i++) {
+		w[i].done = true;
+		switch (any(6)) {
+		case 0:
+			plain_truncate(h, &w[i], any(plain_size + 1));
+			break;
+		case 1:
+			plain_truncate(h, &w[i],
+				       plain_size + any(sizeof plain -
+							plain_size));
+			break;
+		case 2:
+			rig_fsync_start(r, h, &w[i]);
+			break;
+		default:
+			plain_write(h);
+		}
+		if (any(2))
+			rig_pass(r, any(60000));
+	}
+	CU_ASSERT_EQUAL(rig_fsync(r, h), 0);
+	for (i = 0; i < 200; i++)
+		CU_ASSERT(w[i].done && !w[i].err);
+	CU_ASSERT_EQUAL(file_size(handle_file(h)), plain_size);
+	CU_ASSERT(rig_is(r, "f", NFSSIM_STABLE, plain, plain_size));
+	CU_ASSERT_EQUAL(rig_close(r, h), 0);
+	stop();
+}
+
+/* Azure/AZNFS-mount#284: wrong sizes, asserts */
+static void
+writes_and_truncates_that_overtake_nothing_end_as_in_plain_memory(void)
+{
+	const char *given = getenv("SIM_SEED");
+	uint64_t seed = given ? strtoull(given, NULL, 0) :
+			(uint64_t)getpid() * 7919u, i;
+
+	printf("# SIM_SEED=%llu\n", (unsigned long long)seed);
+	for (i = 0; i < 30; i++)
+		random_truncates(seed + i);
+}
+
+/* ---- garbage ---- */
+
+static unsigned garbage_proc;
+
+static void
+garbage_once(void *arg, const struct nfssim_call *c, struct nfssim_verdict *v)
+{
+	(void)arg;
+	if (c->proc != garbage_proc || server.nr++)
+		return;
+	*v = server.verdict;
+}
+
+static void
+answer_with_garbage(unsigned proc, enum nfssim_garbage g)
+{
+	struct rig_options opt = { .timeo_ds = 10 };
+	struct wb_handle *h;
+	int err;
+
+	start(&opt);
+	h = rig_open(r, "f");
+	garbage_proc = proc;
+	server_does(garbage_once, VERDICT(.garbage = g));
+	rig_write(r, h, 0, bytes, MIB);
+	err = rig_fsync(r, h);
+	CU_ASSERT(err == 0 || err == -EIO || err == -EACCES);
+	if (err)
+		CU_ASSERT_EQUAL(rig_fsync(r, h), 0);
+	CU_ASSERT(rig_is(r, "f", NFSSIM_STABLE, bytes, MIB));
+	err = rig_truncate(r, h, 100000);
+	CU_ASSERT(err == 0 || err == -EIO || err == -EACCES);
+	CU_ASSERT_EQUAL(rig_truncate(r, h, 100000), 0);
+	CU_ASSERT_EQUAL(rig_close(r, h), 0);
+	CU_ASSERT(rig_is(r, "f", NFSSIM_STABLE, bytes, 100000));
+	CU_ASSERT(server.nr > 0);
+	stop();
+}
+
+/* sahlberg/libnfs README.security-scan, F-1 to F-4 */
+static void
+data_calls_answered_with_garbage_lose_nothing(void)
+{
+	static const unsigned proc[] = { NFSPROC3_WRITE, NFSPROC3_COMMIT,
+					 NFSPROC3_SETATTR };
+	unsigned i;
+	int g;
+
+	for (i = 0; i < 3; i++)
+		for (g = NFSSIM_SANE + 1; g < NFSSIM_GARBAGE_NR; g++)
+			answer_with_garbage(proc[i], (enum nfssim_garbage)g);
+}
+
 UNIT_TESTS(sim_reported,
 	UNIT(verifiers_of_write_and_commit_that_differ_cost_four_copies_at_most),
 	UNIT(commit_that_hid_a_failed_flush_is_found_out_by_the_next_that_fails),
@@ -872,4 +1016,6 @@ UNIT_TESTS(sim_reported,
 	UNIT(offsets_and_sizes_of_64_bits_reach_the_server_exact),
 	UNIT(files_of_any_length_around_wsize_are_exact),
 	UNIT(overlapping_writes_land_in_their_order_whatever_the_server_delays),
+	UNIT(writes_and_truncates_that_overtake_nothing_end_as_in_plain_memory),
+	UNIT(data_calls_answered_with_garbage_lose_nothing),
 )

@@ -49,6 +49,13 @@ check "a tree is put" nfswb put -r "$tmp/tree" "$(url copy)"
 check "every file of it is identical, with mode, time and links" \
 	same_tree "$tmp/tree" "$ganesha_export/copy"
 
+truncate -s 5G "$tmp/sparse"
+pattern 100000 8 | dd of="$tmp/sparse" bs=4096 seek=1100000 conv=notrunc \
+	2> /dev/null
+check "a sparse file of 5 GiB is put" nfswb put "$tmp/sparse" "$(url sparse)"
+check "it is identical" cmp "$tmp/sparse" "$ganesha_export/sparse"
+rm "$tmp/sparse" "$ganesha_export/sparse"
+
 pattern 3000001 5 > "$tmp/file"
 check "a file is put" nfswb put "$tmp/file" "$(url file)"
 check "it is identical" cmp "$tmp/file" "$ganesha_export/file"
