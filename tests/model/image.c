@@ -31,6 +31,7 @@ image_write(struct image *m, uint32_t offset, const void *data, uint32_t len)
 {
 	memcpy(m->data + offset, data, len);
 	memset(m->vague + offset, false, len);
+	memset(m->lost + offset, false, len);
 	if (len && offset + len > m->size)
 		m->size = offset + len;
 }
@@ -41,18 +42,20 @@ image_cut(struct image *m, uint32_t size)
 	if (size < m->size) {
 		memset(m->data + size, 0, IMAGE_MAX - size);
 		memset(m->vague + size, false, IMAGE_MAX - size);
+		memset(m->lost + size, false, IMAGE_MAX - size);
 	}
 	m->size = size;
-	m->vague_size = false;
+	m->vague_size = m->lost_size = false;
 }
 
 void
 image_give_up(struct image *m, uint64_t offset, uint64_t length)
 {
 	memset(m->vague + offset, true, length);
+	memset(m->lost + offset, true, length);
 	image_touch(m, (uint32_t)offset, (uint32_t)(offset + length));
 	if (offset + length >= m->size)
-		m->vague_size = true;
+		m->vague_size = m->lost_size = true;
 }
 
 static bool
@@ -103,7 +106,7 @@ image_promise(struct image *m, const struct state *s, unsigned nr,
 	uint32_t i;
 	unsigned k;
 
-	if (!m->vague_size && (size < least_size(s, nr) ||
+	if (!m->lost_size && (size < least_size(s, nr) ||
 			       size > most_size(s, nr))) {
 		printf("# stable: %lld bytes, not %u to %u\n", (long long)size,
 		       least_size(s, nr), most_size(s, nr));
@@ -111,13 +114,13 @@ image_promise(struct image *m, const struct state *s, unsigned nr,
 	}
 	if (nr > 1 || memcmp(there, s->data, (size_t)size))
 		for (i = 0; i < size; i++)
-			if (!m->vague[i] && !one_of(s, nr, i, there[i]))
+			if (!m->lost[i] && !one_of(s, nr, i, there[i]))
 				return differs("stable", i, there, s->data);
 	m->promise = true;
 	m->promised_size = least_size(s, nr) < size ? least_size(s, nr) :
 						      (uint32_t)size;
 	memcpy(m->promised, s->data, IMAGE_MAX);
-	memcpy(m->over, m->vague, IMAGE_MAX);
+	memcpy(m->over, m->lost, IMAGE_MAX);
 	for (k = 1; k < nr; k++)
 		for (i = 0; i < m->promised_size; i++)
 			m->over[i] |= s[k].data[i] != s[0].data[i];

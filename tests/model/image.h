@@ -5,8 +5,9 @@
  *	data, size	what a read must see
  *	promised	what an fsync or close that answered 0 said is on stable
  *			storage; bytes that were written since may be anything
- *	vague		bytes given up after a reported error: as the server has
- *			them, learnt at the next read
+ *	lost		bytes given up after a reported error: nobody promises
+ *			that they are stable, until they are written anew
+ *	vague		the same until a read has told what they are
  *	errs		each error the server gave for it
  */
 #ifndef NFSWB_TESTS_MODEL_IMAGE_H
@@ -22,7 +23,7 @@ struct image {
 	struct fh fh;
 	bool linked;
 	uint32_t size;
-	bool vague_size;
+	bool vague_size, lost_size;
 	bool promise;
 	uint32_t promised_size;
 	int errs[IMAGE_ERRS];
@@ -31,7 +32,7 @@ struct image {
 	unsigned sure_nr;	/* this many, if not 0, have been failures */
 	uint64_t sure_usec;	/* when the last of those was */
 	unsigned char data[IMAGE_MAX], promised[IMAGE_MAX];
-	bool over[IMAGE_MAX], vague[IMAGE_MAX];
+	bool over[IMAGE_MAX], lost[IMAGE_MAX], vague[IMAGE_MAX];
 };
 
 /* What it was at some moment. */

@@ -76,12 +76,16 @@ new_image(unsigned name)
 
 /* After something was given up: only the server knows. */
 static void
-learn_size(struct slot *s)
+learn_size(const struct op *o, struct slot *s)
 {
+	struct flight *f = my_flight();
 	struct stat sb;
 
+	flight_begin(f, o, s->image, false);
+	f->mutates = true;
 	if (nfswb_fstat(s->file, &sb) < 0)
 		world_fail("fstat fails");
+	flight_end(f);
 	if (sb.st_size > IMAGE_MAX)
 		world_fail("a file of %lld bytes", (long long)sb.st_size);
 	s->image->size = (uint32_t)sb.st_size;
@@ -144,7 +148,7 @@ op_open(const struct op *o)
 		return;
 	opened(o, s, m);
 	if (s->image->vague_size)
-		learn_size(s);
+		learn_size(o, s);
 }
 
 /* ---- fsync, close ---- */
@@ -266,7 +270,7 @@ op_write(const struct op *o)
 	}
 	free(data);
 	if (n < (ssize_t)len && s->append)
-		learn_size(s);
+		learn_size(o, s);
 }
 
 static void

@@ -190,6 +190,8 @@ ends_well(pid_t pid)
 
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		return false;
+	if (WIFSIGNALED(status))
+		printf("# killed by signal %d\n", WTERMSIG(status));
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
@@ -202,6 +204,7 @@ batch(uint64_t seed, unsigned nr)
 	pid = fork();
 	if (pid)
 		return ends_well(pid);
+	alarm(600);
 	while (nr--)
 		play_seed(seed++);
 	fflush(stdout);
