@@ -373,7 +373,8 @@ judge(struct nfssim *sim, struct conn *conn, const struct sim_record *rec,
 		write_came(sim, c->pub.xid, args);
 	if (!is_new(sim, conn, rec, c))
 		return false;
-	if (!c->verdict.hold_usec || sim->model)
+	/* the fault function may have ended the connection, or the server */
+	if (!c->verdict.hold_usec || sim->model || !conn_is_open(conn))
 		return true;
 	conn_hold(conn, rec, &c->verdict);
 	return false;
