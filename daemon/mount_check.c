@@ -64,7 +64,7 @@ opaque(struct walk *w, uint32_t max)
 	if (len > max)
 		w->bad = true;
 	else
-		skip(w, len + (-len & 3));
+		skip(w, (size_t)len + (-len & 3));
 }
 
 static void

@@ -125,14 +125,3 @@ slots_remove(struct slots *s, struct rpc_call *call)
 	s->out_nr[call->class]--;
 	call->out = false;
 }
-
-struct rpc_call *
-slots_first_waiting(struct slots *s)
-{
-	struct rpc_call *call = NULL;
-	int c;
-
-	for (c = 0; c < RPC_CLASS_NR && !call; c++)
-		call = first_of(s, c);
-	return call;
-}

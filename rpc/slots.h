@@ -23,8 +23,6 @@ void slots_raise(struct slots *, struct rpc_call *, enum rpc_class);
 struct rpc_call *slots_take(struct slots *);
 /* Gives the slot back, or stops waiting for one. */
 void slots_remove(struct slots *, struct rpc_call *);
-/* Any call that waits; NULL: none. */
-struct rpc_call *slots_first_waiting(struct slots *);
 unsigned slots_out_nr(const struct slots *);
 
 #endif

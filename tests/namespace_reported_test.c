@@ -14,9 +14,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "daemon/transport.h"
 #include "include/nfswb.h"
-#include "rpc/client.h"
 #include "rpc/nfs3_prot.h"
 #include "tests/names_rig.h"
 #include "tests/unit.h"
@@ -523,84 +521,6 @@ symlink_sent_twice_has_worked_and_a_second_one_has_not(void)
 	world_end();
 }
 
-/* ---- another client ---- */
-
-static void
-other_answered(struct wb_call *call, uint64_t now)
-{
-	(void)now;
-	w.answers++;
-	w.err = call->err;
-	loop_stop(w.loop);
-}
-
-/* Another client writes, over a connection of its own. */
-static void
-other_client_writes(struct wb_file *f, const char *text, uint64_t offset)
-{
-	struct iovec iov = { (void *)(uintptr_t)text, strlen(text) };
-	struct rpc_params p = {
-		.name = "other", .prog = NFSSIM_NFS, .vers = 3, .slot_nr = 1,
-		.timeo_ds = 600, .retrans = 2, .connect_hook = nfssim_connect,
-		.connect_arg = w.sim,
-	};
-	struct rpc_client *c = rpc_client_new(w.loop, &p);
-	struct transport *t = transport_new(w.loop, c);
-	struct wb_call call = {
-		.kind = WB_CALL_WRITE, .class = WB_FOREGROUND,
-		.fh = file_fh(f), .cred = w.cred, .offset = offset,
-		.count = (uint32_t)iov.iov_len, .iov = &iov, .iov_nr = 1,
-		.stable = WB_FILE_SYNC, .done = other_answered,
-	};
-
-	CU_ASSERT_FATAL(c && t);
-	CU_ASSERT_EQUAL(transport_calls.queue(t, &call), 0);
-	CU_ASSERT_EQUAL(answer(), 0);
-	rpc_client_free(c);
-	transport_free(t);
-}
-
-/* libfuse/sshfs#88: the file looked shorter to other clients */
-static void
-what_was_closed_is_seen_by_others_and_theirs_by_who_opens_later(void)
-{
-	struct wb_handle *h;
-
-	world_start(NULL);
-	h = open_file("f", O_RDWR | O_CREAT);
-	write_text(h, "of ours", 0);
-	CU_ASSERT_EQUAL(do_close(h), 0);
-	CU_ASSERT_EQUAL(nfssim_size(w.sim, "f", NFSSIM_VOLATILE), 7);
-	h = open_file("f", O_RDWR);
-	CU_ASSERT_EQUAL(w.attr.size, 7);
-	/* what is here is read without asking */
-	ns_read(w.ns, handle_file(h), w.cred, 0, 100, answered, NULL);
-	CU_ASSERT_EQUAL(answer(), 0);
-	CU_ASSERT(!memcmp(w.data, "of ours", 7));
-	other_client_writes(handle_file(h), "of theirs", 0);
-	CU_ASSERT_EQUAL(do_close(h), 0);
-	h = open_file("f", O_RDWR);
-	CU_ASSERT_EQUAL(w.attr.size, 9);
-	ns_read(w.ns, handle_file(h), w.cred, 0, 100, answered, NULL);
-	CU_ASSERT_EQUAL(answer(), 0);
-	CU_ASSERT_EQUAL(w.length, 9);
-	CU_ASSERT(!memcmp(w.data, "of theirs", 9));
-	/* also when only the bytes differ */
-	CU_ASSERT_EQUAL(do_close(h), 0);
-	h = open_file("f", O_RDWR);
-	write_text(h, "of us all", 0);
-	CU_ASSERT_EQUAL(do_close(h), 0);
-	h = open_file("f", O_RDONLY);
-	other_client_writes(handle_file(h), "of nobody", 0);
-	CU_ASSERT_EQUAL(do_close(h), 0);
-	h = open_file("f", O_RDONLY);
-	ns_read(w.ns, handle_file(h), w.cred, 0, 100, answered, NULL);
-	CU_ASSERT_EQUAL(answer(), 0);
-	CU_ASSERT(!memcmp(w.data, "of nobody", 9));
-	CU_ASSERT_EQUAL(do_close(h), 0);
-	world_end();
-}
-
 UNIT_TESTS(namespace_reported,
 	UNIT(mounts_refused_half_way_and_at_once_are_each_answered),
 	UNIT(mounts_answered_with_garbage_are_each_answered),
@@ -610,5 +530,4 @@ UNIT_TESTS(namespace_reported,
 	UNIT(squashed_root_is_refused_at_open_and_ids_are_the_callers),
 	UNIT(absurd_limits_of_the_server_are_clamped_and_work),
 	UNIT(symlink_sent_twice_has_worked_and_a_second_one_has_not),
-	UNIT(what_was_closed_is_seen_by_others_and_theirs_by_who_opens_later),
 )

@@ -81,8 +81,6 @@ void file_when_closed(struct wb_file *, void (*fn)(void *arg,
    memory. */
 struct wb_handle *handle_open(struct wb_file *, struct cred *, int oflags);
 struct wb_file *handle_file(const struct wb_handle *);
-struct cred *handle_cred(const struct wb_handle *);
-int handle_oflags(const struct wb_handle *);
 
 /* Waits until all accepted for the file before is on stable storage. */
 void handle_fsync(struct wb_handle *, uint64_t now, wb_done_fn *, void *arg);

@@ -48,18 +48,6 @@ handle_file(const struct wb_handle *h)
 	return h->file;
 }
 
-struct cred *
-handle_cred(const struct wb_handle *h)
-{
-	return h->cred;
-}
-
-int
-handle_oflags(const struct wb_handle *h)
-{
-	return h->oflags;
-}
-
 void
 handle_fsync(struct wb_handle *h, uint64_t now, wb_done_fn *done, void *arg)
 {
