@@ -421,13 +421,16 @@ servers_each(struct servers *s, void (*fn)(void *arg, struct wb_server *,
 		fn(arg, v->wb, v->rpc);
 }
 
-/* Somebody waits for a mount: the major timeout, if that is not too long. */
+/* Somebody waits for a mount: not for ever, and soft not beyond the major
+   timeout. */
 static unsigned
 mount_ms(const struct config *config)
 {
 	uint64_t ms = (uint64_t)config->server.timeo * 100 *
 		      config->server.retrans;
 
+	if (!config->server.soft)
+		return MOUNT_MAX_MS;
 	return ms < MOUNT_MIN_MS ? MOUNT_MIN_MS :
 	       ms > MOUNT_MAX_MS ? MOUNT_MAX_MS : (unsigned)ms;
 }

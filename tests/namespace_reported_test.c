@@ -154,9 +154,10 @@ ask_healed(ask_fn *ask)
 }
 
 static void
-start(void)
+start(bool soft)
 {
 	world_start(NULL);
+	w.config->server.soft = soft;
 	w.config->server.timeo = 5;	/* half a second */
 	w.config->server.retrans = 2;
 	namespace_free(w.ns);
@@ -211,7 +212,7 @@ add_half_way(struct nfssim_verdict v)
 static void
 mounts_refused_half_way_and_at_once_are_each_answered(void)
 {
-	start();
+	start(true);
 	add_half_way(VERDICT(.status = 13));	/* permission denied */
 	add_half_way(VERDICT(.status = 99999));
 	add_half_way(VERDICT(.cut = true));
@@ -231,7 +232,7 @@ mounts_answered_with_garbage_are_each_answered(void)
 {
 	int g;
 
-	start();
+	start(true);
 	for (g = NFSSIM_SANE + 1; g < NFSSIM_GARBAGE_NR; g++)
 		add_half_way(VERDICT(.garbage = (enum nfssim_garbage)g));
 	ask_all(ask_stat, 1);
@@ -244,7 +245,7 @@ stopping_among_mounts_half_way_answers_all(void)
 {
 	unsigned i;
 
-	start();
+	start(true);
 	add_half_way(VERDICT(.lose_call = true));
 	add_half_way(VERDICT(.garbage = NFSSIM_XID));
 	add_half_way(VERDICT(.delay_usec = 1000));
@@ -403,7 +404,7 @@ names_answered_with_garbage_are_answered_and_nothing_is_amiss_later(void)
 {
 	unsigned i, n;
 
-	start();
+	start(false);
 	add_all_garbage(0);
 	for (i = 0; i < sick_nr; i++)
 		prepare(&sick[i]);
@@ -422,7 +423,7 @@ listings_answered_with_garbage_are_answered_and_asked_anew(void)
 {
 	unsigned i;
 
-	start();
+	start(true);
 	add_all_garbage(NFSPROC3_READDIRPLUS);
 	for (i = 0; i < sick_nr; i++)
 		prepare(&sick[i]);
