@@ -675,6 +675,38 @@ attributes_older_than_our_last_reply_shorten_no_file(void)
 	bench_free(&b);
 }
 
+static void
+attributes_older_than_a_truncation_bring_nothing_back(void)
+{
+	struct bench_done d = { 0, 1 };
+	struct wb_handle *h;
+	struct wb_file *f;
+	struct wb_call *c;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	f = handle_file(h);
+	file_server_attr(f, 8192, 4000, true);
+	handle_truncate(h, 100, b.now, bench_done, &d);
+	bench_turn(&b);
+	c = only_call(WB_CALL_SETSIZE);
+	c->err = 0;
+	c->transmissions = 1;
+	c->have_size = 1;
+	c->size_after = 100;
+	c->ctime_nsec = 5000;
+	c->done(c, b.now);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(d.nr, 1);
+	file_server_attr(f, 8192, 4000, true);	/* an open's, overtaken */
+	CU_ASSERT_EQUAL(file_size(f), 100);
+	file_server_attr(f, 8192, 4000, false);	/* a stat's */
+	CU_ASSERT_EQUAL(file_size(f), 100);
+	file_server_attr(f, 200, 6000, true);	/* another client's write */
+	CU_ASSERT_EQUAL(file_size(f), 200);
+	bench_free(&b);
+}
+
 /* ---- the end ---- */
 
 static void
@@ -717,5 +749,6 @@ UNIT_TESTS(writeback_trouble,
 	UNIT(old_data_that_met_jukebox_is_tried_again_soon),
 	UNIT(old_data_that_was_lost_is_old_still),
 	UNIT(attributes_older_than_our_last_reply_shorten_no_file),
+	UNIT(attributes_older_than_a_truncation_bring_nothing_back),
 	UNIT(pipeline_that_ends_leaves_the_list_for_the_next),
 )

@@ -387,6 +387,8 @@ file_server_attr(struct wb_file *f, uint64_t size, uint64_t ctime_nsec,
 		drop_clean(f);		/* from before our last reply: it was */
 		return;			/* overtaken, and its size is history */
 	}
+	if (ctime_nsec < f->cut_ctime && size > f->size)
+		return;			/* from before our truncation */
 	if (has_local_data(f)) {
 		if (size > f->size && at_open)
 			f->size = size;

@@ -85,6 +85,7 @@ struct wb_file {
 	/* size */
 	uint64_t size;			/* as its users see it */
 	uint64_t reply_size, reply_ctime;	/* by our last reply */
+	uint64_t cut_ctime;		/* after our last truncation */
 
 	struct errseq errors;
 	uint64_t failures;		/* counted, seen or not */

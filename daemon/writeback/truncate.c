@@ -98,6 +98,7 @@ setsize_done(struct wb_call *c, uint64_t now)
 		if (c->have_size) {
 			f->reply_size = c->size_after;
 			f->reply_ctime = c->ctime_nsec;
+			f->cut_ctime = c->ctime_nsec;
 		}
 	}
 	finish(t, c->err, now);
