@@ -56,7 +56,7 @@ struct stage {
 	struct flight *flights;
 	struct flight *flight[DEPTH + 1];
 	/* the server */
-	bool calm, counting;
+	bool calm, counting, reached;
 	uint64_t full_until;
 	uint32_t xid[XIDS];
 	unsigned xid_nr;
