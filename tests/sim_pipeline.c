@@ -785,6 +785,34 @@ what_a_read_waited_for_is_there_though_the_server_restarts(void)
 	stop();
 }
 
+static void
+overwritten_while_a_read_waits_it_is_never_older_than_both(void)
+{
+	struct nfssim_verdict lost = { .lose_call = true };
+	struct rig_wait w = { 0 };
+	struct wb_handle *h;
+	unsigned char there[100];
+	int tries;
+
+	start(NULL);
+	h = rig_open(r, "f");
+	set_fault(NFSPROC3_COMMIT, 1, 1, lost);
+	rig_write(r, h, 0, bytes, 200000);
+	file_flush_range(handle_file(h), 1000, 100, loop_now(r->loop), flushed,
+			 &w);
+	for (tries = 0; tries < 100 && !calls(NFSPROC3_COMMIT); tries++)
+		rig_pass(r, 100);
+	rig_write(r, h, 0, other, 200000);
+	CU_ASSERT(vloop_run_until(r->loop, is_flushed, &w, RIG_PATIENCE));
+	nfssim_restart(r->sim, 2);
+	CU_ASSERT_EQUAL(nfssim_read(r->sim, "f", NFSSIM_VOLATILE, 1000, there,
+				    100), 100);
+	CU_ASSERT(!memcmp(there, bytes + 1000, 100) ||
+		  !memcmp(there, other + 1000, 100));
+	CU_ASSERT_EQUAL(rig_close(r, h), 0);
+	stop();
+}
+
 UNIT_TESTS(sim_pipeline,
 	UNIT(bytes_are_stable_after_fsync),
 	UNIT(close_alone_brings_all_to_stable_storage),
@@ -819,4 +847,5 @@ UNIT_TESTS(sim_pipeline,
 	UNIT(released_slab_is_written_back_without_its_owner),
 	UNIT(hundred_files_are_synced_at_once),
 	UNIT(what_a_read_waited_for_is_there_though_the_server_restarts),
+	UNIT(overwritten_while_a_read_waits_it_is_never_older_than_both),
 )

@@ -126,17 +126,16 @@ failed_within(struct wb_file *f, uint64_t offset, uint64_t end)
 	return 0;
 }
 
+/* GHOSTs too: a server that restarts shows what lay under them, until what
+   superseded them is there. */
 static bool
-unstable_within(struct wb_file *f, const struct sync_wait *w)
+uncommitted_within(struct wb_file *f, const struct sync_wait *w)
 {
 	struct extent *e;
 
-	if (!f->nr[EXTENT_UNSTABLE])
-		return false;
-	for (e = extent_at(f, w->offset); e && e->offset < w->end;
-	     e = extent_next(e))
-		if (e->state == EXTENT_UNSTABLE &&
-		    e->oldest_seq <= w->target_seq)
+	for (e = extent_oldest(&f->uncommitted);
+	     e && e->oldest_seq <= w->target_seq; e = extent_older_next(e))
+		if (e->offset < w->end && extent_end(e) > w->offset)
 			return true;
 	return false;
 }
@@ -145,7 +144,7 @@ static bool
 waits_for_commit(struct wb_file *f, const struct sync_wait *w)
 {
 	if (w->kind == SYNC_FLUSH)
-		return unstable_within(f, w);
+		return uncommitted_within(f, w);
 	return has_older(&f->uncommitted, w->target_seq);
 }
 
