@@ -284,16 +284,15 @@ read_end(struct request *r, int err, const char *text, const void *data,
 	request_reply(r, &res);
 }
 
-/* How much of the range lies before the end of file, as its users see it. */
+/* How much of the range lay before the end of file, as its users saw it when
+   the read came. */
 static uint32_t
 within_file(const struct request *r)
 {
-	uint64_t size = file_size(r->file);
-
-	if (r->offset >= size)
+	if (r->offset >= r->size)
 		return 0;
-	return size - r->offset < r->length ? (uint32_t)(size - r->offset) :
-					      r->length;
+	return r->size - r->offset < r->length ?
+	       (uint32_t)(r->size - r->offset) : r->length;
 }
 
 static void
@@ -310,15 +309,19 @@ flushed(void *arg, int err)
 {
 	struct request *r = arg;
 	struct session *s = r->session;
+	uint32_t length = r->length;
 
 	r->in_file = false;
 	if (!err && session_is_gone(s))
 		err = -ECANCELED;
-	if (err)
+	/* what was added meanwhile is not at the server yet */
+	if (file_size(r->file) > r->size)
+		length = within_file(r);
+	if (err || !length)
 		read_end(r, err, NULL, NULL, 0);
 	else
 		ns_read(s->owner->env.ns, r->file, s->peer.cred, r->offset,
-			r->length, came, r);
+			length, came, r);
 }
 
 void
@@ -345,6 +348,7 @@ api_read(struct request *r)
 	if (r->length > INT64_MAX - r->offset)
 		r->length = (uint32_t)(INT64_MAX - r->offset);
 	s->read_bytes += r->length;
+	r->size = file_size(r->file);
 	want = within_file(r);
 	if (!r->length || (want && file_read_cached(r->file, s->peer.cred,
 						    r->offset, want, buf))) {

@@ -119,7 +119,8 @@ read_next(struct op *op)
 
 /*
  * The server's end of file.  Where the file goes on here (its end is not
- * written yet) there is a hole up to that.
+ * written yet) there is a hole up to that; not where it has grown since the read
+ * began: those bytes come, and were never zeros.
  */
 static void
 read_end(struct op *op)
@@ -128,7 +129,9 @@ read_end(struct op *op)
 	uint64_t end = op->offset + op->length;
 	uint64_t at = op->offset + op->got;
 
-	if (size > at) {
+	if (end > op->size)
+		end = op->size;
+	if (size > at && end > at) {
 		uint64_t hole = (size < end ? size : end) - at;
 
 		memset(op->buffer + op->got, 0, hole);
@@ -173,6 +176,7 @@ ns_read(struct namespace *ns, struct wb_file *f, struct cred *cred,
 		return;
 	op->mount = file_mount(ns, f);
 	op->offset = offset;
+	op->size = file_size(f);
 	op->length = length < NFSWB_DATA_MAX ? length : NFSWB_DATA_MAX;
 	op->buffer = malloc(op->length ? op->length : 1);
 	if (!op->buffer)

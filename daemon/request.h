@@ -45,6 +45,7 @@ struct request {
 	struct wb_file *file;		/* a reference, or NULL */
 	uint64_t offset, done;		/* WRITE, READ */
 	uint32_t length;
+	uint64_t size;			/* READ: the file's when it came */
 	struct nfswb_attr attr;		/* OPEN, on its way to the reply */
 	int close_err;			/* of data given up before (stuck.c) */
 };

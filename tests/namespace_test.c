@@ -807,6 +807,27 @@ a_second_link_keeps_what_is_being_written(void)
 }
 
 static void
+what_a_writer_adds_beside_a_read_is_no_hole_in_it(void)
+{
+	struct wb_handle *h;
+	struct wb_file *f;
+
+	start();
+	h = open_file("f", O_RDWR | O_CREAT);
+	f = handle_file(h);
+	write_text(h, "hello", 3);
+	file_flush_range(f, 0, 8, loop_now(w.loop), file_answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	ns_read(w.ns, f, w.cred, 0, 100, answered, NULL);
+	write_text(h, "more", 40);
+	CU_ASSERT_EQUAL(answer(), 0);
+	CU_ASSERT_EQUAL(w.length, 8);	/* what it was when the read began */
+	CU_ASSERT(!w.eof);
+	CU_ASSERT_EQUAL(do_close(h), 0);
+	end();
+}
+
+static void
 another_users_read_is_flushed_and_asked_of_the_server(void)
 {
 	struct cred *mine = w.cred;
@@ -995,6 +1016,7 @@ UNIT_TESTS(namespace,
 	UNIT(unlink_that_is_refused_lets_writing_go_on),
 	UNIT(renaming_over_what_is_being_written_sends_no_write_after_rename),
 	UNIT(a_second_link_keeps_what_is_being_written),
+	UNIT(what_a_writer_adds_beside_a_read_is_no_hole_in_it),
 	UNIT(another_users_read_is_flushed_and_asked_of_the_server),
 	UNIT(who_may_not_read_opens_for_writing_only),
 	UNIT(a_long_directory_is_listed_whole),
