@@ -61,6 +61,16 @@ names_of(const struct op *o)
 	return names;
 }
 
+/* A write beside a truncation: either may come first. */
+static bool
+may_cross(const struct flight *f, const struct op *o)
+{
+	const struct slot *s = &st->client[o->client].slot[o->slot];
+
+	return f->cuts && !f->crossed_len && o->kind == OP_WRITE && s->file &&
+	       !s->append;
+}
+
 static bool
 in_the_way(const struct flight *f, const struct op *o)
 {
@@ -76,7 +86,9 @@ in_the_way(const struct flight *f, const struct op *o)
 		return true;
 	if (!m || m != f->image)
 		return false;
-	return f->mutates || (mutates(o) && f->state_nr == STATES);
+	if (f->mutates)
+		return !may_cross(f, o);
+	return mutates(o) && f->state_nr == STATES;
 }
 
 static bool
@@ -99,6 +111,7 @@ flight_begin(struct flight *f, const struct op *o, struct image *m,
 	f->image = m;
 	f->mutates = mutates(o);
 	f->names = names_of(o);
+	f->cuts = o->kind == OP_TRUNCATE && keep_states;
 	f->all = o->kind == OP_SYNC || o->kind == OP_VANISH;
 	if (keep_states)
 		image_state(m, &f->state[f->state_nr++]);

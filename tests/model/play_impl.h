@@ -16,6 +16,7 @@
 #define STATES 6
 #define DEPTH 3
 #define XIDS 512
+#define DELIVERY_USEC 1000	/* of a reply that is not delayed */
 
 struct slot {
 	struct nfswb_file *file;	/* NULL: none open */
@@ -39,6 +40,8 @@ struct flight {
 	unsigned client, names;
 	struct image *image;
 	bool mutates, all;
+	bool cuts;			/* one write may cross it */
+	uint32_t crossed_offset, crossed_len;
 	unsigned state_nr;
 	struct state state[STATES];
 };
@@ -60,7 +63,7 @@ struct stage {
 	uint64_t full_until;
 	uint32_t xid[XIDS];
 	unsigned xid_nr;
-	uint64_t last_cut_usec;
+	bool cut_any_time;		/* from now on */
 	struct loop_timer *crash;
 	bool down;
 };

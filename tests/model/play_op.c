@@ -121,7 +121,7 @@ oflags_of(const struct op *o)
 }
 
 static void
-opened(const struct op *o, struct slot *s, struct image *m)
+opened(const struct op *o, struct slot *s, struct image *m, unsigned seen_nr)
 {
 	if (!m)
 		m = st->name[o->name] = new_image(o->name);
@@ -131,7 +131,7 @@ opened(const struct op *o, struct slot *s, struct image *m)
 	}
 	*s = (struct slot){ .file = s->file, .image = m,
 			    .append = o->flags & OPEN_APPEND,
-			    .begun_nr = m->seen_nr, .ended_nr = m->err_nr };
+			    .begun_nr = seen_nr, .ended_nr = m->err_nr };
 }
 
 static void
@@ -140,6 +140,7 @@ op_open(const struct op *o)
 	struct slot *s = slot_of(o);
 	struct image *m = st->name[o->name];
 	struct flight *f = my_flight();
+	unsigned seen_nr = m ? m->seen_nr : 0;
 	int oflags = oflags_of(o), should = 0, err;
 
 	if (s->file)
@@ -159,7 +160,7 @@ op_open(const struct op *o)
 	expect("open", err, should, o);
 	if (!s->file)
 		return;
-	opened(o, s, m);
+	opened(o, s, m, seen_nr);
 	if (s->image->vague_size)
 		learn_size(o, s);
 }
@@ -187,11 +188,8 @@ collect_begin(struct slot *s)
 	uint64_t now = loop_now(st->world->loop);
 
 	s->busy = true;
-	if (m->sure_nr && s->ended_nr < m->sure_nr &&
-	    (st->last_cut_usec < m->sure_usec ||
-	     st->last_cut_usec > m->sure_usec + 1000) &&
-	    st->last_cut_usec != UINT64_MAX && now > m->sure_usec + 1000 &&
-	    m->linked)
+	if (m->sure_nr && s->ended_nr < m->sure_nr && !st->cut_any_time &&
+	    now > m->sure_usec + DELIVERY_USEC && m->linked)
 		s->must = true;
 }
 
@@ -253,6 +251,19 @@ op_close(const struct op *o)
 
 /* ---- data ---- */
 
+/* Was a truncation of it under way? */
+static void
+crossed(const struct image *m, uint32_t offset, uint32_t len)
+{
+	struct flight *f;
+
+	for (f = st->flights; f; f = f->next)
+		if (f->cuts && f->image == m) {
+			f->crossed_offset = offset;
+			f->crossed_len = len;
+		}
+}
+
 static void
 op_write(const struct op *o)
 {
@@ -280,10 +291,53 @@ op_write(const struct op *o)
 	if (n > 0) {
 		image_write(m, offset, data, (uint32_t)n);
 		flights_see(m);
+		crossed(m, offset, (uint32_t)n);
 	}
 	free(data);
 	if (n < (ssize_t)len && s->append)
 		learn_size(o, s);
+}
+
+static void
+cut_state(struct state *s, uint32_t size)
+{
+	if (size < s->size)
+		memset(s->data + size, 0, IMAGE_MAX - size);
+	s->size = size;
+}
+
+/* The write first, or the truncation first, or between the write's pieces: the
+   file is asked. */
+static void
+learn_crossing(const struct op *o, struct flight *f)
+{
+	static struct state either[2], is;
+	struct slot *s = slot_of(o);
+	struct image *m = s->image;
+	uint32_t offset = f->crossed_offset, len = f->crossed_len;
+	ssize_t n;
+
+	image_state(m, &either[0]);
+	cut_state(&either[0], o->offset);
+	either[1] = f->state[0];
+	cut_state(&either[1], o->offset);
+	memcpy(either[1].data + offset, m->data + offset, len);
+	if (offset + len > either[1].size)
+		either[1].size = offset + len;
+	flight_begin(f, o, m, false);
+	n = nfswb_pread(s->file, is.data, IMAGE_MAX, 0);
+	flight_end(f);
+	if (n < 0 && !m->err_nr)
+		world_fail("read: %s", nfswb_strerror(nfs_of(o)));
+	if (n < 0) {		/* what failed is not readable */
+		image_give_up(m, 0, IMAGE_MAX);
+		learn_size(o, s);
+		return;
+	}
+	if (!image_read_is(m, either, 2, 0, IMAGE_MAX, is.data, n))
+		world_fail("neither a write nor a truncation came first");
+	image_cut(m, (uint32_t)n);
+	memcpy(m->data, is.data, (size_t)n);
 }
 
 static void
@@ -293,12 +347,15 @@ op_truncate(const struct op *o)
 	struct image *m = s->image;
 	struct flight *f = my_flight();
 
-	flight_begin(f, o, m, false);
+	flight_begin(f, o, m, true);
 	image_touch_cut(m, o->offset);
 	expect("truncate", errno_of(nfswb_ftruncate(s->file, o->offset) < 0),
 	       0, o);
 	flight_end(f);
-	image_cut(m, o->offset);
+	if (f->crossed_len)
+		learn_crossing(o, f);
+	else
+		image_cut(m, o->offset);
 	flights_see(m);
 }
 

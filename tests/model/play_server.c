@@ -7,8 +7,6 @@
 #include "rpc/nfs3_prot.h"
 #include "tests/model/play_impl.h"
 
-#define DELIVERY_USEC 1000	/* of a reply that is not delayed */
-
 static bool
 in_10000(unsigned of)
 {
@@ -99,6 +97,17 @@ stage_check_promises(const char *when)
 
 /* ---- its moods ---- */
 
+/* Connections end: what left just now may not arrive. */
+static void
+unsure(void)
+{
+	struct image *m;
+
+	for (m = st->images; m; m = m->next)
+		if (m->sure_usec + DELIVERY_USEC >= now())
+			m->sure_nr = 0;
+}
+
 void
 stage_trouble(enum trouble t)
 {
@@ -106,7 +115,7 @@ stage_trouble(enum trouble t)
 	uint64_t verifier = 1 + random_next(&st->random, 1ull << 40);
 
 	st->played->troubles++;
-	st->last_cut_usec = now();
+	unsure();
 	switch (t) {
 	case TROUBLE_CRASH:
 		st->played->crashes++;
@@ -184,6 +193,9 @@ say_error(const struct nfssim_call *c, struct nfssim_verdict *v, bool first)
 
 	v->status = errors[which].status;
 	st->played->errors++;
+	if (st->loud)
+		printf("# an error for %s%s\n", m ? stage_name(m) : "?",
+		       first ? "" : ", to a copy");
 	if (!m)
 		return;
 	m->errs[m->err_nr++ % IMAGE_ERRS] = errors[which].err;
@@ -228,12 +240,12 @@ line_fault(struct nfssim_verdict *v)
 	v->copies = in_10000(m->copies);
 	v->cut = in_10000(m->cut);
 	if (v->cut)
-		st->last_cut_usec = now();
+		unsure();
 	if (in_10000(m->delay))
 		v->delay_usec = random_next(&st->random, 3 * SECOND);
 	if (in_10000(m->cut_later)) {
 		nfssim_cut_after(sim, 1 + random_next(&st->random, 40000));
-		st->last_cut_usec = UINT64_MAX;		/* any time */
+		st->cut_any_time = true;
 	}
 	if (in_10000(m->crash))
 		stage_trouble(TROUBLE_CRASH);
