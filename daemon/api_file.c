@@ -348,7 +348,7 @@ api_read(struct request *r)
 	if (r->length > INT64_MAX - r->offset)
 		r->length = (uint32_t)(INT64_MAX - r->offset);
 	s->read_bytes += r->length;
-	r->size = file_size(r->file);
+	r->size = file_size_at_most(r->file);
 	want = within_file(r);
 	if (!r->length || (want && file_read_cached(r->file, s->peer.cred,
 						    r->offset, want, buf))) {

@@ -176,7 +176,7 @@ ns_read(struct namespace *ns, struct wb_file *f, struct cred *cred,
 		return;
 	op->mount = file_mount(ns, f);
 	op->offset = offset;
-	op->size = file_size(f);
+	op->size = file_size_at_most(f);
 	op->length = length < NFSWB_DATA_MAX ? length : NFSWB_DATA_MAX;
 	op->buffer = malloc(op->length ? op->length : 1);
 	if (!op->buffer)

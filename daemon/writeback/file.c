@@ -340,6 +340,12 @@ file_unstable_bytes(const struct wb_file *f)
 }
 
 uint64_t
+file_size_at_most(const struct wb_file *f)
+{
+	return f->size_known ? f->size : UINT64_MAX;
+}
+
+uint64_t
 file_size(const struct wb_file *f)
 {
 	return f->size;
@@ -383,6 +389,7 @@ void
 file_server_attr(struct wb_file *f, uint64_t size, uint64_t ctime_nsec,
 		 bool at_open)
 {
+	f->size_known = true;
 	if (at_open && ctime_nsec < f->reply_ctime && size < f->size) {
 		drop_clean(f);		/* from before our last reply: it was */
 		return;			/* overtaken, and its size is history */

@@ -54,6 +54,9 @@ void file_server_attr(struct wb_file *, uint64_t size, uint64_t ctime_nsec,
 		      bool at_open);
 /* The size as its users see it: the server's, or the end of what is here. */
 uint64_t file_size(const struct wb_file *);
+/* The same, but UINT64_MAX while a file that an earlier instance had open has
+   not been heard of by the server: it may be longer than what is here. */
+uint64_t file_size_at_most(const struct wb_file *);
 /* No byte may lie at or behind it. */
 uint64_t file_max_size(const struct wb_file *);
 

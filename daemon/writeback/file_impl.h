@@ -84,6 +84,8 @@ struct wb_file {
 
 	/* size */
 	uint64_t size;			/* as its users see it */
+	bool size_known;		/* the server has told its own since this
+					   file was made */
 	uint64_t reply_size, reply_ctime;	/* by our last reply */
 	uint64_t cut_ctime;		/* after our last truncation */
 
