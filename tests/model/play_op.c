@@ -307,16 +307,18 @@ cut_state(struct state *s, uint32_t size)
 }
 
 /* The write first, or the truncation first, or between the write's pieces: the
-   file is asked. */
+   file is asked.  (Others cross others meanwhile: nothing here is static.) */
 static void
 learn_crossing(const struct op *o, struct flight *f)
 {
-	static struct state either[2], is;
+	struct state *either = malloc(3 * sizeof *either), *is = either + 2;
 	struct slot *s = slot_of(o);
 	struct image *m = s->image;
 	uint32_t offset = f->crossed_offset, len = f->crossed_len;
 	ssize_t n;
 
+	if (!either)
+		world_fail("no memory");
 	image_state(m, &either[0]);
 	cut_state(&either[0], o->offset);
 	either[1] = f->state[0];
@@ -325,19 +327,20 @@ learn_crossing(const struct op *o, struct flight *f)
 	if (offset + len > either[1].size)
 		either[1].size = offset + len;
 	flight_begin(f, o, m, false);
-	n = nfswb_pread(s->file, is.data, IMAGE_MAX, 0);
+	n = nfswb_pread(s->file, is->data, IMAGE_MAX, 0);
 	flight_end(f);
 	if (n < 0 && !m->err_nr)
 		world_fail("read: %s", nfswb_strerror(nfs_of(o)));
+	if (n >= 0 && !image_read_is(m, either, 2, 0, IMAGE_MAX, is->data, n))
+		world_fail("neither a write nor a truncation came first");
 	if (n < 0) {		/* what failed is not readable */
 		image_give_up(m, 0, IMAGE_MAX);
 		learn_size(o, s);
-		return;
+	} else {
+		image_cut(m, (uint32_t)n);
+		memcpy(m->data, is->data, (size_t)n);
 	}
-	if (!image_read_is(m, either, 2, 0, IMAGE_MAX, is.data, n))
-		world_fail("neither a write nor a truncation came first");
-	image_cut(m, (uint32_t)n);
-	memcpy(m->data, is.data, (size_t)n);
+	free(either);
 }
 
 static void

@@ -55,6 +55,20 @@ struct sooner {
 static struct inner *here;
 static void (*on_fail)(void);
 
+static void
+remove_files(const struct inner *w)
+{
+	static const char *const names[] = { "s", "lock", "sessions" };
+	char path[80];
+	size_t i;
+
+	for (i = 0; i < sizeof names / sizeof names[0]; i++) {
+		snprintf(path, sizeof path, "%s/%s", w->dir, names[i]);
+		unlink(path);
+	}
+	rmdir(w->dir);
+}
+
 void
 world_on_fail(void (*fn)(void))
 {
@@ -74,6 +88,8 @@ world_fail(const char *fmt, ...)
 	if (on_fail)
 		on_fail();
 	fflush(stdout);
+	if (here)
+		remove_files(here);
 	_exit(1);
 }
 
@@ -400,20 +416,6 @@ world_new(const struct world_options *o)
 	start_sessions(w);
 	here = w;
 	return &w->pub;
-}
-
-static void
-remove_files(const struct inner *w)
-{
-	static const char *const names[] = { "s", "lock", "sessions" };
-	char path[80];
-	size_t i;
-
-	for (i = 0; i < sizeof names / sizeof names[0]; i++) {
-		snprintf(path, sizeof path, "%s/%s", w->dir, names[i]);
-		unlink(path);
-	}
-	rmdir(w->dir);
 }
 
 void
