@@ -367,6 +367,43 @@ append_in_the_ring_waits_until_the_end_of_file_is_known(void)
 }
 
 static void
+read_that_came_before_the_size_is_known_does_not_end_early(void)
+{
+	struct life l;
+	struct client b;
+	nfswb_args a = { .type = NFSWB_READ };
+	nfswb_read_res *r;
+
+	begin(&l);
+	rig_hold(l.first, false);
+	CU_ASSERT(client_post(&l.a, 0, 0, "0123456789", 10));
+	CU_ASSERT_EQUAL(client_fsync(&l.a, 0), 0);
+	rig_hold(l.first, true);
+	CU_ASSERT(client_post(&l.a, 0, 0, "x", 1));
+	client_bell(&l.a);
+	rig_pass(l.first, 500);
+	die(&l);
+	rig_hold(l.second, true);
+	rig_mute(l.second, true);
+	CU_ASSERT_EQUAL(resume(&l, &b), 0);
+	/* all that is known is that one byte */
+	a.nfswb_args_u.read.offset = 5;
+	a.nfswb_args_u.read.length = 5;
+	client_send(&b, &a);
+	rig_pass(l.second, 1000);
+	rig_mute(l.second, false);	/* the size, before the flush ends */
+	rig_pass(l.second, 1000);
+	rig_hold(l.second, false);
+	CU_ASSERT(client_reply(&b));
+	CU_ASSERT_EQUAL(b.reply.answer.error, 0);
+	r = &b.reply.answer.nfswb_answer_u.res.nfswb_res_u.read;
+	CU_ASSERT_EQUAL_FATAL(r->data.data_len, 5);
+	CU_ASSERT_EQUAL(memcmp(r->data.data_val, "56789", 5), 0);
+	client_close(&b);
+	end(&l);
+}
+
+static void
 token_that_is_not_its_own_opens_nothing(void)
 {
 	struct life l;
@@ -439,5 +476,6 @@ UNIT_TESTS(resume,
 	UNIT(append_in_the_ring_waits_until_the_end_of_file_is_known),
 	UNIT(file_that_was_renamed_is_found_by_its_new_name),
 	UNIT(hidden_names_are_taken_up_when_all_are_back),
+	UNIT(read_that_came_before_the_size_is_known_does_not_end_early),
 	UNIT(token_that_is_not_its_own_opens_nothing),
 )
