@@ -123,7 +123,6 @@ slab_import_one(struct slab *s, uint64_t now)
 
 	s->wb->now = now;
 	if (!h) {
-		s->wb->given_up_bytes += e->length;
 		slab_strike(e);
 		slab_extent_put(e);
 		return -ENOENT;

@@ -103,6 +103,14 @@ wb_poke(struct wb *wb)
 }
 
 void
+wb_give_up(struct wb *wb, struct wb_file *f, uint64_t offset, uint64_t length,
+	   int err)
+{
+	if (wb->hooks.gave_up)
+		wb->hooks.gave_up(wb->hooks_arg, f, offset, length, err);
+}
+
+void
 wb_fail_later(struct wb *wb, wb_done_fn *done, void *arg, int err)
 {
 	struct wb_later *l = malloc(sizeof *l);

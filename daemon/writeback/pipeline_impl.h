@@ -41,7 +41,6 @@ struct wb {
 	uint64_t granted_bytes;
 	struct later_list later;
 	uint64_t deadline;
-	uint64_t given_up_bytes;
 	struct wb_stats stats;
 };
 
@@ -51,6 +50,9 @@ wb_next_seq(struct wb *wb)
 	return ++wb->seq;
 }
 
+/* Accepted bytes will never be written: said so, once, here. */
+void wb_give_up(struct wb *, struct wb_file *, uint64_t offset, uint64_t length,
+		int err);
 /* Calls done with err from the next turn. */
 void wb_fail_later(struct wb *, wb_done_fn *, void *arg, int err);
 

@@ -137,11 +137,7 @@ piece_left(struct wb_handle *h, uint64_t offset, uint32_t *length)
 static void
 too_far(struct wb_file *f, uint64_t offset, uint32_t length)
 {
-	struct wb *wb = f->server->wb;
-
-	wb->given_up_bytes += length;
-	if (wb->hooks.gave_up)
-		wb->hooks.gave_up(wb->hooks_arg, f, offset, length, -EFBIG);
+	wb_give_up(f->server->wb, f, offset, length, -EFBIG);
 	file_error(f, -EFBIG);
 }
 

@@ -152,14 +152,10 @@ waits_for_commit(struct wb_file *f, const struct sync_wait *w)
 static void
 give_up(struct wb_file *f)
 {
-	struct wb *wb = f->server->wb;
 	struct extent *e;
 
 	while ((e = extent_oldest(&f->failed))) {
-		wb->given_up_bytes += e->length;
-		if (wb->hooks.gave_up)
-			wb->hooks.gave_up(wb->hooks_arg, f, e->offset,
-					  e->length, e->err);
+		wb_give_up(f->server->wb, f, e->offset, e->length, e->err);
 		extent_drop(e);
 	}
 }
