@@ -39,7 +39,7 @@ struct item {
 	const char *src;
 	char *target;
 	struct stat st;
-	bool is_stdin, is_link_to_keep, found, merges;
+	bool is_stdin, found, merges;
 };
 
 void

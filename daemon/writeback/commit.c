@@ -21,6 +21,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/param.h>
 
 #include "common/log.h"
 #include "daemon/writeback/commit.h"
@@ -257,12 +258,6 @@ commit_drop(struct wb_file *f)
 
 /* ---- when ---- */
 
-static uint64_t
-least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Room is short: a COMMIT pays when it frees a good part of what is waited
    for, or when nothing else is on its way. */
 static bool
@@ -278,7 +273,7 @@ room_short(const struct wb_file *f, uint64_t unstable)
 		return true;
 	if (!first)		/* list slots are short, not bytes */
 		return false;
-	all = least(wb->limits.dirty_bytes,
+	all = MIN(wb->limits.dirty_bytes,
 		    (uint64_t)first->view.layout.chunk_nr *
 		    NFSWB_CHUNK_BYTES);
 	return unstable >= all / 8;

@@ -10,14 +10,10 @@
  * A server with nothing in writeback wakes every pass, so that any limit, down
  * to one byte, makes progress.
  */
+#include <sys/param.h>
+
 #include "daemon/writeback/congestion.h"
 #include "daemon/writeback/stats.h"
-
-static uint64_t
-least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 void
 congestion_init(struct congestion *c, enum congestion_policy policy,
@@ -26,9 +22,9 @@ congestion_init(struct congestion *c, enum congestion_policy policy,
 	uint64_t hysteresis;
 
 	if (policy == CONGESTION_SINGLE)	/* the kernel's since 2024 */
-		limit = least(limit, 256ull << 20);
+		limit = MIN(limit, 256ull << 20);
 	hysteresis = policy == CONGESTION_SINGLE
-		? limit / 4 : least(limit / 8, 1ull << 20);
+		? limit / 4 : MIN(limit / 8, 1ull << 20);
 	c->policy = policy;
 	c->async = (struct congestion_queue) { .limit = limit,
 		.wake = limit - hysteresis };

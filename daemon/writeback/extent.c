@@ -489,12 +489,9 @@ extent_may_join(struct extent *n)
 }
 
 int
-extent_join(struct extent *n, uint64_t now)
+extent_join(struct extent *n)
 {
-	struct wb_file *f = n->file;
-
-	(void)now;
-	if (blocked(f, n->offset, extent_end(n), NULL)) {
+	if (blocked(n->file, n->offset, extent_end(n), NULL)) {
 		hold(n);
 		return 0;
 	}

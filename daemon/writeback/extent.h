@@ -102,7 +102,7 @@ void extent_list_remove(struct extent *);
  * may, or is HELD.  0, or -ENOBUFS: some slab lacks a slot for what is cut; then
  * nothing has changed.
  */
-int extent_join(struct extent *, uint64_t now);
+int extent_join(struct extent *);
 /* Would it?  0 or -ENOBUFS; asked before its entry is published. */
 int extent_may_join(struct extent *);
 /* Lets HELD ones join whose way is free now. */

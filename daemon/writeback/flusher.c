@@ -146,6 +146,18 @@ aged_file(struct wb_server *s, uint64_t now)
 	return NULL;
 }
 
+/* It has had its turn, if it is still dirty. */
+static void
+to_the_back(struct wb_file *f)
+{
+	struct wb_server *s = f->server;
+
+	if (!f->on_dirty)
+		return;
+	TAILQ_REMOVE(&s->dirty_files, f, dirty_link);
+	TAILQ_INSERT_TAIL(&s->dirty_files, f, dirty_link);
+}
+
 /* One async pass.  The bytes it queued; *congested: it has to wait. */
 static uint64_t
 async_pass(struct wb_file *f, enum flush_cause cause, bool partial,
@@ -161,10 +173,7 @@ async_pass(struct wb_file *f, enum flush_cause cause, bool partial,
 		s->stats.flush_causes[cause]++;
 	*congested = r.more && congestion_full(&s->congestion, false,
 					       s->bytes[EXTENT_WRITEBACK]);
-	if (f->on_dirty) {	/* to the back */
-		TAILQ_REMOVE(&s->dirty_files, f, dirty_link);
-		TAILQ_INSERT_TAIL(&s->dirty_files, f, dirty_link);
-	}
+	to_the_back(f);
 	return r.bytes;
 }
 
@@ -195,7 +204,7 @@ round_files(struct wb_server *s, bool partial, uint64_t now, bool *progress)
 	while ((f = TAILQ_FIRST(&s->dirty_files))) {
 		bool end = f == last;
 
-		if (!cause_now(s, &cause) || !s->free_ops.lh_first)
+		if (!cause_now(s, &cause) || LIST_EMPTY(&s->free_ops))
 			return false;
 		if (may_write(f, now)) {
 			if (async_pass(f, cause, partial ||
@@ -207,9 +216,8 @@ round_files(struct wb_server *s, bool partial, uint64_t now, bool *progress)
 						&s->stats.async);
 				return false;
 			}
-		} else if (f->on_dirty) {
-			TAILQ_REMOVE(&s->dirty_files, f, dirty_link);
-			TAILQ_INSERT_TAIL(&s->dirty_files, f, dirty_link);
+		} else {
+			to_the_back(f);
 		}
 		if (end)
 			return true;

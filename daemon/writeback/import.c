@@ -133,7 +133,7 @@ slab_import_one(struct slab *s, uint64_t now)
 	e->file = f;
 	e->cred = cred_ref(h->cred);
 	e->dirtied_usec = now;
-	err = extent_join(e, now);
+	err = extent_join(e);
 	if (err) {		/* no slot for a cut: nothing newer needs it */
 		s->import_at--;
 		return err;

@@ -107,7 +107,7 @@ post_new(struct slab *s, struct wb_handle *h, uint64_t offset, uint64_t place,
 	}
 	e->seq = e->oldest_seq = wb_next_seq(s->wb);
 	slab_publish(e, NFSWB_LIST_DIRTY);
-	(void)extent_join(e, now);
+	(void)extent_join(e);
 	h->last = e;
 	h->last_seq = e->seq;
 	return 0;
@@ -217,7 +217,7 @@ slab_write(struct slab *s, struct wb_handle *h, const void *data,
 		uint32_t room, n;
 		uint64_t place;
 
-		room = throttle_inline_room(s, now, &place);
+		room = throttle_inline_room(s, &place);
 		if (!room) {
 			s->want_inline = true;
 			throttle_wait(s, now);

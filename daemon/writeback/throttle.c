@@ -236,12 +236,12 @@ close_oldest_open(struct slab *s)
 }
 
 static bool
-serve_waiting(struct slab *s, uint64_t now, enum waiting_for *why)
+serve_waiting(struct slab *s, enum waiting_for *why)
 {
 	if (s->want_inline) {
 		uint64_t place;
 
-		return throttle_inline_room(s, now, &place) > 0;
+		return throttle_inline_room(s, &place) > 0;
 	}
 	return grant_wanted(s, why);
 }
@@ -253,13 +253,13 @@ throttle_run(struct wb *wb, uint64_t now)
 	enum waiting_for why = WAIT_GRANT;
 
 	TAILQ_FOREACH_SAFE(s, &wb->waiting, wait_link, next) {
-		bool ok = serve_waiting(s, now, &why);
+		bool ok = serve_waiting(s, &why);
 
 		if (!ok) {
 			take_back_idle(wb, s, why != WAIT_LIMIT, now);
 			if (why == WAIT_GRANT)
 				close_oldest_open(s);
-			ok = serve_waiting(s, now, &why);
+			ok = serve_waiting(s, &why);
 		}
 		if (ok) {
 			s->want_inline = false;
@@ -309,7 +309,6 @@ slab_serve(struct slab *s, uint64_t now)
 {
 	struct nfswb_control *ctl = s->view.control;
 	enum waiting_for why = WAIT_GRANT;
-	uint64_t start = now;
 
 	s->wb->now = now;
 	if (s->released)
@@ -331,7 +330,7 @@ slab_serve(struct slab *s, uint64_t now)
 			return;
 		if (TAILQ_EMPTY(&s->wb->waiting) && grant_wanted(s, &why)) {
 			s->wb->stats.reclaim.fast++;
-			hist_add(&s->wb->stats.reclaim.fast_us, now - start);
+			hist_add(&s->wb->stats.reclaim.fast_us, 0);	/* no wait */
 			keep_ahead(s);
 			slab_wake(s);
 			return;
@@ -344,11 +343,10 @@ slab_serve(struct slab *s, uint64_t now)
 }
 
 uint32_t
-throttle_inline_room(struct slab *s, uint64_t now, uint64_t *place)
+throttle_inline_room(struct slab *s, uint64_t *place)
 {
 	struct chunk *c;
 
-	(void)now;
 	c = s->inline_chunk == NFSWB_NO_CHUNK ? NULL
 					      : &s->chunk[s->inline_chunk];
 	if (c && (c->state != CHUNK_OPEN || c->posted == NFSWB_CHUNK_BYTES))

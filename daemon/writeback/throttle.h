@@ -26,6 +26,6 @@ void throttle_wait(struct slab *, uint64_t now);
 void throttle_unwait(struct slab *, uint64_t now);
 
 /* Room for data that came in a message: bytes at *place, 0: none now. */
-uint32_t throttle_inline_room(struct slab *, uint64_t now, uint64_t *place);
+uint32_t throttle_inline_room(struct slab *, uint64_t *place);
 
 #endif
