@@ -387,7 +387,7 @@ blocked(struct wb_file *f, uint64_t offset, uint64_t end,
 {
 	struct extent *e;
 
-	if (!TAILQ_EMPTY(&f->truncations) || file_is_late(f, offset, end))
+	if (!TAILQ_EMPTY(&f->truncations) || late_overlaps(f, offset, end))
 		return true;
 	TAILQ_FOREACH(e, &f->held, link) {
 		if (e == upto)
@@ -507,7 +507,7 @@ extent_release_held(struct wb_file *f, uint64_t now)
 {
 	struct extent *e, *next;
 
-	file_late_expire(f, now);
+	late_expire(f, now);
 	TAILQ_FOREACH_SAFE(e, &f->held, link, next) {
 		if (blocked(f, e->offset, extent_end(e), e))
 			continue;

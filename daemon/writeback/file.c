@@ -112,7 +112,7 @@ in_use(const struct wb_file *f)
 	       !RB_EMPTY(&f->uncommitted) || !LIST_EMPTY(&f->ops) ||
 	       f->commit || !TAILQ_EMPTY(&f->waits) ||
 	       !TAILQ_EMPTY(&f->truncations) ||
-	       file_is_late(f, 0, UINT64_MAX) || owes_error(f);
+	       late_overlaps(f, 0, UINT64_MAX) || owes_error(f);
 }
 
 void
@@ -194,77 +194,6 @@ file_error(struct wb_file *f, int err)
 	errseq_set(&f->errors, err);
 	f->error_until_usec = wb->now + wb->limits.clean_expire_usec;
 	file_wake_at(f, f->error_until_usec);
-}
-
-/* ---- ranges a late copy may still hit ---- */
-
-void
-file_late(struct wb_file *f, uint64_t offset, uint64_t end,
-	  uint64_t until_usec)
-{
-	struct late_range *l = TAILQ_LAST(&f->late, late_list);
-
-	if (l && l->end == offset && l->until_usec == until_usec) {
-		l->end = end;
-		return;
-	}
-	if (l && l->until_usec <= until_usec && TAILQ_FIRST(&f->late) != l &&
-	    f->late_nr >= LATE_MAX) {
-		/* too many to tell apart: one that covers both */
-		if (offset < l->offset)
-			l->offset = offset;
-		if (end > l->end)
-			l->end = end;
-		l->until_usec = until_usec;
-		return;
-	}
-	l = malloc(sizeof *l);
-	if (!l) {		/* rather wait for too much than for too little */
-		f->late_all_usec = until_usec;
-		file_wake_at(f, until_usec);
-		return;
-	}
-	l->offset = offset;
-	l->end = end;
-	l->until_usec = until_usec;
-	TAILQ_INSERT_TAIL(&f->late, l, link);
-	f->late_nr++;
-	file_wake_at(f, until_usec);
-}
-
-void
-file_late_expire(struct wb_file *f, uint64_t now)
-{
-	struct late_range *l, *next;
-
-	TAILQ_FOREACH_SAFE(l, &f->late, link, next) {
-		if (l->until_usec > now)
-			continue;
-		TAILQ_REMOVE(&f->late, l, link);
-		f->late_nr--;
-		free(l);
-	}
-	if (f->late_all_usec <= now)
-		f->late_all_usec = 0;
-}
-
-void
-file_late_drop(struct wb_file *f)
-{
-	file_late_expire(f, UINT64_MAX);
-}
-
-bool
-file_is_late(const struct wb_file *f, uint64_t offset, uint64_t end)
-{
-	const struct late_range *l;
-
-	if (f->late_all_usec)
-		return true;
-	TAILQ_FOREACH(l, &f->late, link)
-		if (l->offset < end && l->end > offset)
-			return true;
-	return false;
 }
 
 /* ---- what others ask ---- */

@@ -8,6 +8,7 @@
 #include "daemon/writeback/errseq.h"
 #include "daemon/writeback/extent.h"
 #include "daemon/writeback/file.h"
+#include "daemon/writeback/late.h"
 
 struct commit;
 struct truncation;
@@ -18,14 +19,6 @@ TAILQ_HEAD(sync_list, sync_wait);
 TAILQ_HEAD(truncation_list, truncation);
 LIST_HEAD(handle_list, wb_handle);
 LIST_HEAD(write_op_list, write_op);
-
-/* A range where a copy of an older WRITE may still land. */
-struct late_range {
-	uint64_t offset, end, until_usec;
-	TAILQ_ENTRY(late_range) link;
-};
-TAILQ_HEAD(late_list, late_range);
-#define LATE_MAX 256		/* told apart, per file */
 
 struct wb_file {
 	struct wb_server *server;
@@ -122,12 +115,6 @@ void file_short(struct wb_file *);
 void file_wake_at(struct wb_file *, uint64_t at_usec);
 /* Frees it if nothing needs it any more. */
 void file_check_unused(struct wb_file *);
-void file_late(struct wb_file *, uint64_t offset, uint64_t end,
-	       uint64_t until_usec);
-void file_late_expire(struct wb_file *, uint64_t now);
-/* Takes all of them out of the books (the pipeline ends). */
-void file_late_drop(struct wb_file *);
-bool file_is_late(const struct wb_file *, uint64_t offset, uint64_t end);
 /* A failure for every handle to see. */
 void file_error(struct wb_file *, int err);
 void handle_free(struct wb_handle *);

@@ -140,7 +140,7 @@ slab_import_one(struct slab *s, uint64_t now)
 	}
 	if (e->was_sent) {
 		f->imported = true;
-		file_late(f, e->offset, extent_end(e),
+		late_add(f, e->offset, extent_end(e),
 			  now + s->wb->limits.late_duplicate_usec);
 	}
 	if (extent_end(e) > f->size)

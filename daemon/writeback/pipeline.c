@@ -56,7 +56,7 @@ drop_all(struct wb_server *s)
 		f->when_closed = NULL;
 		sync_drop(f);
 		truncate_drop(f);
-		file_late_drop(f);
+		late_drop(f);
 		writepages_drop(f);
 		commit_drop(f);
 		while (!LIST_EMPTY(&f->handles))

@@ -70,7 +70,7 @@ continue_last(struct slab *s, struct wb_handle *h, uint64_t offset,
 	    e->place + e->length != place ||
 	    e->place / NFSWB_CHUNK_BYTES != place / NFSWB_CHUNK_BYTES ||
 	    !TAILQ_EMPTY(&f->truncations) || !TAILQ_EMPTY(&f->held) ||
-	    file_is_late(f, 0, UINT64_MAX))
+	    late_overlaps(f, 0, UINT64_MAX))
 		return false;
 	next = extent_next(e);
 	if (next && next->offset < offset + length)

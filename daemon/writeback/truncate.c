@@ -81,7 +81,7 @@ setsize_done(struct wb_call *c, uint64_t now)
 	jukebox_count(f->server, c);
 	/* another copy, or one that was given up, may still cut */
 	if (c->transmissions > 1 || c->err == -ETIMEDOUT)
-		file_late(f, t->size, UINT64_MAX,
+		late_add(f, t->size, UINT64_MAX,
 			  now + f->server->wb->limits.late_duplicate_usec);
 	if (c->err == -EAGAIN || c->err == -ECANCELED) {
 		t->out = false;
@@ -113,8 +113,8 @@ truncate_check(struct wb_file *f, uint64_t now)
 	if (!t || t->out || f->paused || f->nr[EXTENT_WRITEBACK] ||
 	    f->not_before_usec > now)
 		return;
-	file_late_expire(f, now);
-	if (file_is_late(f, 0, UINT64_MAX))
+	late_expire(f, now);
+	if (late_overlaps(f, 0, UINT64_MAX))
 		return;
 	if (s->calls->queue(s->calls_arg, &t->call) < 0)
 		file_wake_at(f, now + SHORT_USEC);

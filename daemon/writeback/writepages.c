@@ -455,7 +455,7 @@ write_done(struct wb_call *c, uint64_t now)
 	jukebox_count(s, c);
 	/* another copy, or one that was given up, may still land */
 	if (c->transmissions > 1 || c->err == -ETIMEDOUT)
-		file_late(f, c->offset, c->offset + c->count,
+		late_add(f, c->offset, c->offset + c->count,
 			  now + s->wb->limits.late_duplicate_usec);
 	if (c->err == 0)
 		c->err = check_answer(op);

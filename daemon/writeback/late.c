@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* late.c - see late.h */
+#include <stdlib.h>
+
+#include "daemon/writeback/pipeline_impl.h"
+
+void
+late_add(struct wb_file *f, uint64_t offset, uint64_t end,
+	 uint64_t until_usec)
+{
+	struct late_range *l = TAILQ_LAST(&f->late, late_list);
+
+	if (l && l->end == offset && l->until_usec == until_usec) {
+		l->end = end;
+		return;
+	}
+	if (l && l->until_usec <= until_usec && TAILQ_FIRST(&f->late) != l &&
+	    f->late_nr >= LATE_MAX) {
+		/* too many to tell apart: one that covers both */
+		if (offset < l->offset)
+			l->offset = offset;
+		if (end > l->end)
+			l->end = end;
+		l->until_usec = until_usec;
+		return;
+	}
+	l = malloc(sizeof *l);
+	if (!l) {		/* rather wait for too much than for too little */
+		f->late_all_usec = until_usec;
+		file_wake_at(f, until_usec);
+		return;
+	}
+	l->offset = offset;
+	l->end = end;
+	l->until_usec = until_usec;
+	TAILQ_INSERT_TAIL(&f->late, l, link);
+	f->late_nr++;
+	file_wake_at(f, until_usec);
+}
+
+void
+late_expire(struct wb_file *f, uint64_t now)
+{
+	struct late_range *l, *next;
+
+	TAILQ_FOREACH_SAFE(l, &f->late, link, next) {
+		if (l->until_usec > now)
+			continue;
+		TAILQ_REMOVE(&f->late, l, link);
+		f->late_nr--;
+		free(l);
+	}
+	if (f->late_all_usec <= now)
+		f->late_all_usec = 0;
+}
+
+void
+late_drop(struct wb_file *f)
+{
+	late_expire(f, UINT64_MAX);
+}
+
+bool
+late_overlaps(const struct wb_file *f, uint64_t offset, uint64_t end)
+{
+	const struct late_range *l;
+
+	if (f->late_all_usec)
+		return true;
+	TAILQ_FOREACH(l, &f->late, link)
+		if (l->offset < end && l->end > offset)
+			return true;
+	return false;
+}
