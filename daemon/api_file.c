@@ -198,9 +198,7 @@ reserve_again(void *arg, int err)
 {
 	struct request *r = arg;
 
-	r->in_file = false;
-	if (!err && session_is_gone(r->session))
-		err = -ECANCELED;
+	err = request_back(r, err);
 	if (err) {
 		request_end(r, err);
 		return;
@@ -311,9 +309,7 @@ flushed(void *arg, int err)
 	struct session *s = r->session;
 	uint32_t length = r->length;
 
-	r->in_file = false;
-	if (!err && session_is_gone(s))
-		err = -ECANCELED;
+	err = request_back(r, err);
 	/* what was added meanwhile is not at the server yet */
 	if (file_size(r->file) > r->size)
 		length = within_file(r);

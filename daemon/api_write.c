@@ -118,9 +118,7 @@ end_is_known(void *arg, int err)
 	struct request *r = arg;
 	struct session *s = r->session;
 
-	r->in_file = false;
-	if (!err && session_is_gone(s))
-		err = -ECANCELED;
+	err = request_back(r, err);
 	if (err)
 		finish(s, err);
 	else

@@ -403,6 +403,13 @@ request_fail(struct request *r, int err, const char *text)
 	answer(r, &reply, NULL);
 }
 
+int
+request_back(struct request *r, int err)
+{
+	r->in_file = false;
+	return !err && session_is_gone(r->session) ? -ECANCELED : err;
+}
+
 void
 request_end(struct request *r, int err)
 {

@@ -68,6 +68,10 @@ void request_forget(struct session *);
 /* The daemon ends: so is what waits for a file. */
 void request_abandon(struct session *);
 
+/* The pipeline is done with it, with err; -ECANCELED where that was 0 but the
+   session has gone meanwhile, so that going on is in vain. */
+int request_back(struct request *, int err);
+
 /* Exactly one of these each request; it must not be used after. */
 void request_reply(struct request *, nfswb_res *);
 void request_reply_fds(struct request *, nfswb_res *, const int fd[2]);
