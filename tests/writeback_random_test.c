@@ -120,7 +120,7 @@ resize(struct contents *c, uint64_t size)
 /* ---- late copies ---- */
 
 static void
-late_add(const struct wb_call *c, uint64_t now)
+copy_kept(const struct wb_call *c, uint64_t now)
 {
 	struct late *l = &late[late_nr];
 	uint32_t at = 0;
@@ -257,7 +257,7 @@ answer(unsigned i)
 	memcpy(c->verf, &x.verf, sizeof x.verf);
 	if (!kind && chance(3)) {
 		c->transmissions = 2;
-		late_add(c, b.now);
+		copy_kept(c, b.now);
 	}
 	c->done(c, b.now);
 	bench_turn(&b);
@@ -529,7 +529,7 @@ die(void)
 	late_until(UINT64_MAX);
 	for (i = 0; i < b.call_nr; i++)
 		if (chance(70))
-			late_add(b.call[i], b.now);
+			copy_kept(b.call[i], b.now);
 	executed_nr = 0;
 	bench_crash(&b);
 	open_all();
