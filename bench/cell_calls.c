@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * cell_calls.c - the pipeline's table of NFS calls, without bytes
+ *
+ *	queue -> slot table -> send order -> socket -> link -> thread, memory,
+ *	disk -> link -> done
+ *
+ * What rpc/client.c does, with its own slot table and send order; the socket
+ * takes what the model's window says.  A call leaves as a whole.  Messages are
+ * as long as they are on the wire.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bench/cell_impl.h"
+#include "rpc/nfs3.h"
+#include "rpc/timing.h"
+
+/* Record mark, header, AUTH_SYS of a name of 8 bytes and no groups, a handle
+   of 32 bytes, arguments; and what comes back, attributes of both kinds. */
+#define CALL_BYTES	(4 + 24 + 8 + 28 + 8 + 36)
+#define REPLY_BYTES	(4 + 24 + 4 + 28 + 88)
+#define WRITE_BYTES	(CALL_BYTES + 20)
+#define WRITE_REPLY	(REPLY_BYTES + 16)
+#define COMMIT_BYTES	(CALL_BYTES + 12)
+#define COMMIT_REPLY	(REPLY_BYTES + 8)
+
+struct cell_call {
+	struct rpc_call rpc;
+	struct model_op op;
+	struct wb_call *call;
+	struct cell_net *net;
+	struct cell_call *next;		/* spare */
+};
+
+static const enum rpc_class class_of[] = {
+	[WB_FOREGROUND] = RPC_FOREGROUND,
+	[WB_NORMAL] = RPC_NORMAL,
+	[WB_BACKGROUND] = RPC_BACKGROUND,
+};
+
+static void
+answer(void *arg, uint64_t when)
+{
+	struct cell_call *c = arg;
+	struct cell_net *n = c->net;
+	struct wb_call *call = c->call;
+	struct rpc_timing *t = &c->rpc.timing;
+
+	(void)when;
+	t->replied = loop_now(n->loop);
+	slots_remove(&n->slots, &c->rpc);
+	timing_count(&n->ops[c->rpc.proc], &c->rpc, 0);
+	call->err = 0;
+	call->nfs_status = 0;
+	call->written = call->count;
+	call->committed = call->stable;
+	call->have_size = 0;
+	call->transmissions = 1;
+	call->sent_usec = t->first_byte;
+	call->transport = NULL;
+	c->next = n->spare;
+	n->spare = c;
+	call->done(call, t->replied);
+	loop_defer(n->loop, n->pump);
+}
+
+static void
+served(void *arg, uint64_t when)
+{
+	struct cell_call *c = arg;
+
+	(void)when;
+	model_carry(c->net->model, &c->op, LINK_OUT,
+		    c->op.kind == MODEL_WRITE ? WRITE_REPLY : COMMIT_REPLY,
+		    answer);
+}
+
+static void
+arrived(void *arg, uint64_t when)
+{
+	struct cell_call *c = arg;
+
+	model_run(c->net->model, &c->op, when);
+}
+
+static void
+leave(struct cell_net *n, struct rpc_call *rpc)
+{
+	struct cell_call *c = (struct cell_call *)rpc;
+
+	send_remove(&n->send, rpc);
+	rpc->state = CALL_IN_FLIGHT;
+	rpc->timing.transmissions = 1;
+	rpc->timing.first_byte = rpc->timing.last_byte = loop_now(n->loop);
+	n->ops[rpc->proc].transmissions++;
+	n->ops[rpc->proc].bytes_sent += rpc->total;
+	model_carry(n->model, &c->op, LINK_IN, rpc->total, arrived);
+}
+
+static void
+pump(void *arg)
+{
+	struct cell_net *n = arg;
+	struct rpc_call *rpc;
+	uint64_t usec;
+
+	while ((rpc = slots_take(&n->slots)))
+		send_add(&n->send, rpc);
+	n->queued = n->slots.waiting_nr;
+	while ((rpc = TAILQ_FIRST(&n->send.calls))) {
+		usec = model_congested(n->model, LINK_IN);
+		if (usec) {
+			loop_timer_set(n->loop, n->window, usec);
+			return;
+		}
+		leave(n, rpc);
+	}
+}
+
+static struct cell_call *
+new_call(struct cell_net *n)
+{
+	struct cell_call *c = n->spare;
+
+	if (c)
+		n->spare = c->next;
+	else
+		c = malloc(sizeof *c);
+	if (!c)
+		return NULL;
+	memset(c, 0, sizeof *c);
+	c->net = n;
+	return c;
+}
+
+static uint64_t
+file_of(const struct wb_call *call)
+{
+	unsigned nr;
+
+	memcpy(&nr, call->fh->data, sizeof nr);
+	return nr;
+}
+
+static int
+queue(void *arg, struct wb_call *call)
+{
+	struct cell_net *n = arg;
+	bool write = call->kind == WB_CALL_WRITE;
+	struct cell_call *c = new_call(n);
+
+	if (!c)
+		return -ENOMEM;
+	c->call = call;
+	c->op.kind = write ? MODEL_WRITE : MODEL_COMMIT;
+	c->op.file = file_of(call);
+	c->op.offset = call->offset;
+	c->op.length = call->count;
+	c->op.stable = write && call->stable != WB_UNSTABLE;
+	c->op.done = served;
+	c->op.arg = c;
+	c->rpc.class = class_of[call->class];
+	c->rpc.urgent = !write;
+	c->rpc.proc = write ? NFSPROC3_WRITE : NFSPROC3_COMMIT;
+	c->rpc.total = write ? WRITE_BYTES + (call->count + 3) / 4 * 4 :
+			       COMMIT_BYTES;
+	c->rpc.timing.queued = loop_now(n->loop);
+	call->transport = c;
+	slots_add(&n->slots, &c->rpc);
+	if (n->slots.waiting_nr > n->most_queued)
+		n->most_queued = n->slots.waiting_nr;
+	loop_defer(n->loop, n->pump);
+	return 0;
+}
+
+static void
+raise_class(void *arg, struct wb_call *call, enum wb_class to)
+{
+	struct cell_net *n = arg;
+	struct cell_call *c = call->transport;
+	enum rpc_class class = class_of[to];
+
+	if (!c || class > c->rpc.class ||
+	    (class == c->rpc.class && c->rpc.urgent))
+		return;
+	if (c->rpc.state == CALL_WAITING) {
+		slots_raise(&n->slots, &c->rpc, class);
+	} else if (c->rpc.state == CALL_SENDING) {
+		send_remove(&n->send, &c->rpc);
+		slots_raise(&n->slots, &c->rpc, class);
+		send_add(&n->send, &c->rpc);
+	}
+	loop_defer(n->loop, n->pump);
+}
+
+static void
+background_depth(void *arg, unsigned depth)
+{
+	struct cell_net *n = arg;
+
+	n->slots.background_depth = depth ? depth : 1;
+}
+
+const struct wb_calls cell_calls = { queue, raise_class, background_depth };
+
+int
+cell_net_init(struct cell_net *n, struct loop *loop,
+	      const struct cell_params *params)
+{
+	n->loop = loop;
+	slots_init(&n->slots, params->server.slot_nr);
+	send_init(&n->send);
+	n->model = model_new(loop, &params->model);
+	n->pump = loop_deferred(loop, pump, n);
+	n->window = loop_timer(loop, pump, n);
+	return n->model && n->pump && n->window ? 0 : -ENOMEM;
+}
+
+void
+cell_net_free(struct cell_net *n)
+{
+	struct cell_call *c;
+	struct rpc_call *rpc;
+
+	while ((rpc = TAILQ_FIRST(&n->slots.out))) {
+		slots_remove(&n->slots, rpc);
+		free(rpc);
+	}
+	n->slots.nr = UINT32_MAX;
+	n->slots.background_depth = UINT32_MAX;
+	while ((rpc = slots_take(&n->slots))) {
+		slots_remove(&n->slots, rpc);
+		free(rpc);
+	}
+	while ((c = n->spare)) {
+		n->spare = c->next;
+		free(c);
+	}
+	model_free(n->model);
+	loop_deferred_free(n->loop, n->pump);
+	loop_timer_free(n->loop, n->window);
+}

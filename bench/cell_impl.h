@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* cell_impl.h - struct cell, for the cell's own parts */
+#ifndef NFSWB_BENCH_CELL_IMPL_H
+#define NFSWB_BENCH_CELL_IMPL_H
+
+#include "bench/cell.h"
+#include "common/loop.h"
+#include "daemon/writeback/slab.h"
+#include "rpc/send.h"
+#include "rpc/slots.h"
+
+struct cell;
+struct cell_call;
+
+/* The client's side of the wire, see cell_calls.c. */
+struct cell_net {
+	struct loop *loop;
+	struct model *model;
+	struct slots slots;
+	struct send_queue send;
+	struct loop_deferred *pump;
+	struct loop_timer *window;	/* the socket takes more then */
+	struct cell_call *spare;
+	struct rpc_op_stats ops[RPC_PROC_MAX];
+	uint64_t queued, most_queued;	/* without a slot */
+};
+
+int cell_net_init(struct cell_net *, struct loop *,
+		  const struct cell_params *);
+/* What is out is forgotten. */
+void cell_net_free(struct cell_net *);
+extern const struct wb_calls cell_calls;	/* arg: struct cell_net */
+
+/* One session with one file, see cell_writer.c. */
+struct writer {
+	struct cell *cell;
+	unsigned nr;
+	bool sync;
+	struct shm_view view;
+	void *control;
+	size_t control_bytes;
+	struct slab *slab;
+	struct wb_handle *handle;
+	struct loop_timer *timer;	/* computes until then */
+	struct loop_deferred *go_on;
+	uint32_t chunk;			/* being filled */
+	uint64_t offset, left;		/* of the file; of this write */
+	uint64_t kept_place;		/* claimed, and not taken yet */
+	uint32_t kept;
+	uint64_t head;			/* ring position */
+	uint64_t random;
+	bool waits;			/* for room */
+	uint64_t began_usec, fsync_usec;	/* this write; 0: no fsync out */
+};
+
+struct cell {
+	struct cell_params params;
+	struct loop *loop;
+	struct cell_net net;
+	struct wb *wb;
+	struct wb_server *server;
+	struct loop_deferred *turn;
+	struct loop_timer *next_turn;
+	struct cred *cred;
+	unsigned char *data;		/* address space for every slab */
+	uint64_t slab_bytes;
+	struct writer *writer;
+	unsigned writer_nr;		/* the sync writer is the last */
+	struct cell_result *result;
+};
+
+int writer_start(struct cell *, struct writer *, unsigned nr, bool sync);
+/* Before wb_free. */
+void writer_stop(struct writer *);
+/* After it. */
+void writer_free(struct writer *);
+
+#endif

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * matrix_sim.c - runs cells of the matrix, one for each line of arguments
+ *
+ *	matrix_sim model=disk limit=10M writers=10 policy=split seed=1 ...
+ *
+ * Prints what came out of it as name=value, one a line.  bench/matrix runs
+ * this for every cell, variant and seed, and makes tables of it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+
+#include "bench/cell.h"
+
+#define KIB 1024ull
+#define MIB (1ull << 20)
+
+struct option {
+	const char *name, *what;
+	bool (*set)(struct cell_params *, const char *value);
+};
+
+static bool
+number(const char *text, uint64_t *n)
+{
+	char *end;
+
+	errno = 0;
+	*n = strtoull(text, &end, 10);
+	if (errno || end == text)
+		return false;
+	switch (*end) {
+	case 'K':
+		*n <<= 10;
+		end++;
+		break;
+	case 'M':
+		*n <<= 20;
+		end++;
+		break;
+	case 'G':
+		*n <<= 30;
+		end++;
+		break;
+	}
+	return !*end;
+}
+
+static bool
+yes(const char *text, bool *b)
+{
+	*b = !strcmp(text, "1");
+	return *b || !strcmp(text, "0");
+}
+
+/* Which of the words, separated by a blank, it is. */
+static bool
+choice(const char *text, const char *words, unsigned *nr)
+{
+	size_t len = strlen(text), n;
+
+	for (*nr = 0; *words; words += n + (words[n] == ' '), ++*nr) {
+		n = strcspn(words, " ");
+		if (n == len && !memcmp(words, text, n))
+			return true;
+	}
+	return false;
+}
+
+static bool
+set_model(struct cell_params *p, const char *v)
+{
+	const char *wrong = model_params_parse(&p->model, v);
+
+	if (wrong)
+		fprintf(stderr, "matrix_sim: model: %s\n%s", wrong,
+			model_params_help());
+	return !wrong;
+}
+
+static bool
+set_policy(struct cell_params *p, const char *v)
+{
+	unsigned nr;
+
+	if (!choice(v, "split single none", &nr))
+		return false;
+	p->server.congestion_policy = (enum congestion_policy)nr;
+	return true;
+}
+
+static bool
+set_priority(struct cell_params *p, const char *v)
+{
+	return !strcmp(v, "ahead") || (p->fifo = !strcmp(v, "fifo"));
+}
+
+static bool
+set_limit(struct cell_params *p, const char *v)
+{
+	return number(v, &p->limit_bytes) && p->limit_bytes;
+}
+
+static bool
+set_background(struct cell_params *p, const char *v)
+{
+	return number(v, &p->background_bytes) && p->background_bytes;
+}
+
+static bool
+set_congestion(struct cell_params *p, const char *v)
+{
+	return number(v, &p->server.congestion_bytes) &&
+	       p->server.congestion_bytes;
+}
+
+static bool
+set_writers(struct cell_params *p, const char *v)
+{
+	uint64_t n;
+
+	p->writers = number(v, &n) && n <= 10000 ? (unsigned)n : 0;
+	return p->writers > 0;
+}
+
+static bool
+set_slots(struct cell_params *p, const char *v)
+{
+	uint64_t n;
+
+	p->server.slot_nr = number(v, &n) && n <= 1024 ? (unsigned)n : 0;
+	return p->server.slot_nr > 0;
+}
+
+static bool
+set_wsize(struct cell_params *p, const char *v)
+{
+	uint64_t n;
+
+	p->wsize = number(v, &n) && n <= MIB ? (uint32_t)n : 0;
+	return p->wsize >= 4096;
+}
+
+static bool
+set_seed(struct cell_params *p, const char *v)
+{
+	return number(v, &p->seed);
+}
+
+static bool
+set_seconds(struct cell_params *p, const char *v)
+{
+	bool ok = number(v, &p->usec) && p->usec && p->usec <= 1000000;
+
+	p->usec *= 1000000;
+	return ok;
+}
+
+static bool
+set_sync(struct cell_params *p, const char *v)
+{
+	return yes(v, &p->sync_writer);
+}
+
+static const struct option options[] = {
+	{ "model", "the server: a preset, then what differs", set_model },
+	{ "limit", "dirty_bytes", set_limit },
+	{ "background", "dirty_background_bytes (limit / 2)",
+	  set_background },
+	{ "congestion", "congestion_kb, in bytes (limit / 8, 512K at least)",
+	  set_congestion },
+	{ "writers", "each with a file of its own", set_writers },
+	{ "policy", "congestion_policy: split, single, none", set_policy },
+	{ "priority", "commit_priority: ahead, fifo", set_priority },
+	{ "sync", "1: and a sync writer, 4 KiB every 100 ms", set_sync },
+	{ "slots", "calls in flight (16)", set_slots },
+	{ "wsize", "bytes (1M)", set_wsize },
+	{ "seconds", "simulated (200)", set_seconds },
+	{ "seed", "", set_seed },
+	{ NULL, NULL, NULL },
+};
+
+static void
+usage(FILE *to)
+{
+	const struct option *o;
+
+	fprintf(to, "matrix_sim [NAME=VALUE...]\n\n");
+	for (o = options; o->name; o++)
+		fprintf(to, "  %-12s %s\n", o->name, o->what);
+	fprintf(to, "\nmodels:\n%s", model_params_help());
+}
+
+static int
+set(struct cell_params *p, const char *arg)
+{
+	const struct option *o;
+	size_t len = strcspn(arg, "=");
+
+	for (o = options; o->name; o++) {
+		if (strlen(o->name) != len || memcmp(o->name, arg, len) ||
+		    !arg[len])
+			continue;
+		if (o->set(p, arg + len + 1))
+			return 0;
+		break;
+	}
+	fprintf(stderr, "matrix_sim: %s: not understood\n", arg);
+	return -EINVAL;
+}
+
+static void
+say(const char *name, double value)
+{
+	printf("%s=%.10g\n", name, value);
+}
+
+static void
+say_hist(const char *name, const struct hist *h)
+{
+	printf("%s=%.10g\n", name,
+	       h->count ? (double)h->sum / (double)h->count / 1000 : 0);
+	printf("%s_p50=%.10g\n", name, (double)hist_percentile(h, 500) / 1000);
+	printf("%s_p99=%.10g\n", name, (double)hist_percentile(h, 990) / 1000);
+	printf("%s_max=%.10g\n", name, (double)h->max / 1000);
+}
+
+static void
+say_waits(const char *name, const struct congestion_stats *c)
+{
+	char word[64];
+
+	printf("%s_waits=%llu\n%s_wakeups=%llu\n", name,
+	       (unsigned long long)c->waits, name,
+	       (unsigned long long)c->wakeups);
+	snprintf(word, sizeof word, "%s_wait", name);
+	say_hist(word, &c->wait_us);
+}
+
+static double
+cpu_seconds(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+/* Bandwidth in MB/s (10^6), sizes in MB (10^6), times in ms. */
+static void
+report(const struct cell_params *p, const struct cell_result *r)
+{
+	double sec = (double)p->usec / 1e6;
+	enum flush_cause cause;
+
+	say("write_bw", (double)r->stable_bytes / sec / 1e6);
+	say("acked_bw", (double)r->clean_bytes / sec / 1e6);
+	say("accepted_bw", (double)r->written_bytes / sec / 1e6);
+	say("least_bw", (double)r->least_bytes / sec / 1e6);
+	say("most_bw", (double)r->most_bytes / sec / 1e6);
+	say("nfs_nr_commits", (double)r->server.nfs_nr_commits);
+	say("nfs_nr_writes", (double)r->server.nfs_nr_writes);
+	say("nfs_commit_size", (double)r->server.nfs_commit_size / 1e6);
+	say("nfs_write_size", (double)r->server.nfs_write_size / 1e6);
+	say_hist("nfs_write_queue_time", &r->write.queue_us);
+	say_hist("nfs_write_rtt_time", &r->write.rtt_us);
+	say_hist("nfs_write_execute_time", &r->write.execute_us);
+	say_hist("nfs_commit_queue_time", &r->commit.queue_us);
+	say_hist("nfs_commit_rtt_time", &r->commit.rtt_us);
+	say_hist("nfs_commit_execute_time", &r->commit.execute_us);
+	say("commits_per_gb", r->stable_bytes ?
+	    (double)r->server.nfs_nr_commits * 1e9 /
+	    (double)r->stable_bytes : 0);
+	say("disk_busy", (double)r->model.disk_busy_usec / (double)p->usec);
+	say("disk_seeks", (double)r->model.seeks);
+	say("disk_requests", (double)r->model.disk_requests);
+	say("journals", (double)r->model.journals);
+	say("held_writes", (double)r->model.held_writes);
+	say("server_dirty", (double)r->model.dirty_bytes / 1e6);
+	say("most_dirtied", (double)r->most_dirtied / 1e6);
+	say("most_queued", (double)r->most_queued);
+	say_waits("async", &r->server.async);
+	say_waits("sync", &r->server.sync);
+	say("limit_waits", (double)r->wb.throttle.limit_waits);
+	say_hist("limit_wait", &r->wb.throttle.limit_wait_us);
+	for (cause = 0; cause < FLUSH_CAUSE_NR; cause++)
+		printf("flush_%s=%llu\n", flush_cause_name(cause),
+		       (unsigned long long)r->server.flush_causes[cause]);
+	if (p->sync_writer) {
+		say("fsyncs", r->fsyncs);
+		say_hist("fsync", &r->fsync_us);
+		say_hist("sync_write", &r->sync_write_us);
+	}
+	say("turns", (double)r->turns);
+	say("cpu_seconds", cpu_seconds());
+}
+
+static void
+set_defaults(struct cell_params *p)
+{
+	if (!p->background_bytes)
+		p->background_bytes = p->limit_bytes / 2;
+	if (!p->server.congestion_bytes)
+		p->server.congestion_bytes =
+			p->limit_bytes / 8 > 512 * KIB ?
+			p->limit_bytes / 8 : 512 * KIB;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct cell_params p = {
+		.server = { .name = "sim", .slot_nr = 16,
+			    .congestion_policy = CONGESTION_SPLIT },
+		.limit_bytes = 100 * MIB,
+		.wsize = MIB,
+		.writers = 1,
+		.copy_bytes_per_sec = 5000000000,
+		.seed = 1,
+		.usec = 200 * 1000000ull,
+	};
+	struct cell_result result;
+	int i, err;
+
+	if (argc > 1 && (!strcmp(argv[1], "-h") ||
+			 !strcmp(argv[1], "--help"))) {
+		usage(stdout);
+		return 0;
+	}
+	model_params_parse(&p.model, "disk");
+	for (i = 1; i < argc; i++)
+		if (set(&p, argv[i]) < 0)
+			return 2;
+	set_defaults(&p);
+	err = cell_run(&p, &result);
+	if (err) {
+		fprintf(stderr, "matrix_sim: %s\n", err == -EDEADLK ?
+			"the clock stands still" : strerror(-err));
+		return 1;
+	}
+	report(&p, &result);
+	return 0;
+}
