@@ -17,6 +17,7 @@
 
 #include "common/log.h"
 #include "daemon/writeback/nfs_calls.h"
+#include "daemon/writeback/pipeline.h"
 #include "daemon/writeback/server.h"
 #include "rpc/client.h"
 
@@ -24,6 +25,9 @@
 struct config_server {
 	uint64_t congestion_kb;		/* KiB; 0: as the kernel computes it */
 	enum congestion_policy congestion_policy;
+	enum commit_priority commit_priority;
+	enum commit_rule commit_rule;
+	enum wb_bounds writeback_bounds;
 	uint64_t wbt_lat_usec;
 	unsigned timeo;			/* tenths of a second */
 	unsigned retrans;
@@ -59,6 +63,7 @@ struct config {
 	char *admin_group;
 	uint64_t slab_bytes;
 	uint64_t dirty_bytes, dirty_background_bytes;
+	enum dirty_throttling dirty_throttling;
 	unsigned dirty_expire_centisecs;
 	unsigned clean_expire_sec;
 	unsigned late_duplicate_sec;

@@ -31,6 +31,25 @@ static const struct key_choice policies[] = {
 	{ "none", CONGESTION_NONE, true },
 	{ NULL, 0, false },
 };
+static const struct key_choice priorities[] = {
+	{ "ahead", COMMIT_AHEAD, false }, { "fifo", COMMIT_FIFO, true },
+	{ NULL, 0, false },
+};
+static const struct key_choice rules[] = {
+	{ "bandwidth", COMMIT_BY_BANDWIDTH, false },
+	{ "kernel", COMMIT_BY_KERNEL, true },
+	{ NULL, 0, false },
+};
+static const struct key_choice bounds[] = {
+	{ "all", BOUND_ALL, false }, { "none", BOUND_NONE, true },
+	{ "pass", BOUND_PASS, true }, { "tails", BOUND_TAILS, true },
+	{ "commits", BOUND_COMMITS, true },
+	{ NULL, 0, false },
+};
+static const struct key_choice throttlings[] = {
+	{ "ioless", THROTTLE_IOLESS, false }, { "none", THROTTLE_NONE, true },
+	{ NULL, 0, false },
+};
 static const struct key_choice stables[] = {
 	{ "unstable", WB_UNSTABLE, false }, { "datasync", WB_DATA_SYNC, false },
 	{ "filesync", WB_FILE_SYNC, false }, { NULL, 0, false },
@@ -73,6 +92,9 @@ const struct key config_keys[] = {
 { "dirty_background_bytes", KEY_GLOBAL, KEY_SIZE,
   AT(config, dirty_background_bytes), KIB(64), GIB(4096), 0, NULL, NULL,
   "From this many dirty bytes on they are written back without waiting." },
+{ "dirty_throttling", KEY_GLOBAL, KEY_CHOICE, AT(config, dirty_throttling),
+  0, 0, 0, throttlings, "ioless",
+  "How writers are held up: by room granted later, or at the limit only." },
 { "dirty_expire_centisecs", KEY_GLOBAL, KEY_NUMBER,
   AT(config, dirty_expire_centisecs), 1, 8640000, 0, NULL, "3000",
   "Dirty data older than this is written back, hundredths of a second." },
@@ -100,6 +122,14 @@ const struct key config_keys[] = {
 { "congestion_policy", KEY_SERVER, KEY_CHOICE,
   AT(config_server, congestion_policy), 0, 0, 0, policies, "split",
   "Who waits for whom when too much is under way." },
+{ "commit_priority", KEY_SERVER, KEY_CHOICE,
+  AT(config_server, commit_priority), 0, 0, 0, priorities, "ahead",
+  "Whether COMMITs and WRITEs that are waited for go before queued WRITEs." },
+{ "commit_rule", KEY_SERVER, KEY_CHOICE, AT(config_server, commit_rule), 0, 0,
+  0, rules, "bandwidth", "When a COMMIT is due that nobody waits for." },
+{ "writeback_bounds", KEY_SERVER, KEY_CHOICE,
+  AT(config_server, writeback_bounds), 0, 0, 0, bounds, "all",
+  "What background writeback denies itself so that a server keeps up." },
 { "wbt_lat_usec", KEY_SERVER, KEY_NUMBER, AT(config_server, wbt_lat_usec), 100,
   10000000, 1, NULL, "0",
   "Foreground round trip above which background writeback yields; 0: never." },

@@ -158,6 +158,9 @@ server_start(struct server *v, const struct resolved *r,
 			(uint64_t)sysconf(_SC_PHYS_PAGES),
 			(uint64_t)sysconf(_SC_PAGESIZE)),
 		.congestion_policy = c->congestion_policy,
+		.commit_priority = c->commit_priority,
+		.commit_rule = c->commit_rule,
+		.bounds = c->writeback_bounds,
 		.wbt_lat_usec = c->wbt_lat_usec,
 		.slot_nr = c->slot_table_entries,
 	};
@@ -209,13 +212,16 @@ check_keys(struct server *v, const struct config_server *c)
 	     c->slot_table_entries == o->slot_table_entries &&
 	     c->congestion_kb == o->congestion_kb &&
 	     c->congestion_policy == o->congestion_policy &&
+	     c->commit_priority == o->commit_priority &&
+	     c->commit_rule == o->commit_rule &&
+	     c->writeback_bounds == o->writeback_bounds &&
 	     c->wbt_lat_usec == o->wbt_lat_usec))
 		return;
 	v->told_keys = true;
 	log_warning("server %s has several mounts, with different values of "
 		    "timeo, retrans, soft, resvport, slot_table_entries, "
-		    "congestion_* or wbt_lat_usec; those of the first one "
-		    "used count for all: give them the same", v->name);
+		    "congestion_*, commit_*, writeback_bounds or wbt_lat_usec; "
+		    "those of the first one used count for all: give them the same", v->name);
 }
 
 struct server *

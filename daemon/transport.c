@@ -156,6 +156,7 @@ send_call(struct transport *t, struct wb_call *call, struct rpc_request *r)
 	int err;
 
 	r->class = rpc_class_of[call->class];
+	r->ahead = call->ahead;
 	r->cred = call->cred;
 	r->done = on_done;
 	r->arg = call;

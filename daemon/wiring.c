@@ -175,6 +175,7 @@ start_pipeline(struct daemon *d)
 	struct wb_limits limits = {
 		.dirty_bytes = c->dirty_bytes,
 		.dirty_background_bytes = c->dirty_background_bytes,
+		.dirty_throttling = c->dirty_throttling,
 		.dirty_expire_usec = c->dirty_expire_centisecs * 10000ull,
 		.clean_expire_usec = c->clean_expire_sec * 1000000ull,
 		.late_duplicate_usec = c->late_duplicate_sec * 1000000ull,

@@ -326,7 +326,7 @@ rpc_client_call(struct rpc_client *c, const struct rpc_request *r,
 	}
 	call->client = c;
 	call->class = r->class;
-	call->urgent = rpc_is_nfs(c) && r->proc == NFSPROC3_COMMIT;
+	call->urgent = r->ahead;
 	call->proc = r->proc;
 	call->iov = r->iov;
 	call->iov_nr = r->iov_nr;

@@ -79,6 +79,7 @@ typedef int rpc_xdr_fn();
 struct rpc_request {
 	uint32_t proc;
 	enum rpc_class class;
+	bool ahead;			/* of others in its class */
 	struct cred *cred;		/* NULL: AUTH_NONE; a reference is taken */
 	rpc_xdr_fn *encode;		/* arguments up to the payload; run at once */
 	const void *args;

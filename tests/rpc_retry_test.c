@@ -512,7 +512,7 @@ foreground_overtakes_what_has_a_slot_but_is_not_begun(void)
 }
 
 static void
-a_commit_goes_before_queued_writes(void)
+a_call_that_goes_ahead_is_sent_before_queued_ones(void)
 {
 	unsigned char data[4] = "abc";
 	struct iovec iov = { data, 4 };
@@ -693,7 +693,7 @@ UNIT_TESTS(rpc_retry,
 	UNIT(a_reply_with_a_broken_header_drops_the_connection),
 	UNIT(foreground_goes_before_normal_before_background),
 	UNIT(foreground_overtakes_what_has_a_slot_but_is_not_begun),
-	UNIT(a_commit_goes_before_queued_writes),
+	UNIT(a_call_that_goes_ahead_is_sent_before_queued_ones),
 	UNIT(a_raised_call_goes_first_in_its_new_class),
 	UNIT(normal_has_half_of_what_foreground_leaves),
 	UNIT(a_class_alone_may_use_every_slot),

@@ -226,6 +226,7 @@ fake_call(struct fake *f, uint32_t proc, enum rpc_class class,
 	};
 
 	if (proc == NFSPROC3_COMMIT) {
+		r.ahead = true;
 		r.encode = xdr_COMMIT3args;
 		r.args = &commit;
 		r.decode = xdr_COMMIT3res;

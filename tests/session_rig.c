@@ -483,7 +483,8 @@ start(struct rig *g, struct server *server)
 		.late_duplicate_usec = 10000000,
 	};
 	struct wb_server_params params = {
-		.name = "rig", .congestion_bytes = 16u << 20, .slot_nr = 16,
+		.name = "rig", .congestion_bytes = 16u << 20, .bounds = BOUND_ALL,
+		.slot_nr = 16,
 	};
 	struct sessions_env env = {
 		.loop = g->loop, .config = g->config, .instance = 77,

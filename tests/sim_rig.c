@@ -127,6 +127,7 @@ make_pipeline(struct rig *r)
 		.name = "sim",
 		.congestion_bytes = r->opt.congestion_bytes,
 		.congestion_policy = CONGESTION_SPLIT,
+		.bounds = BOUND_ALL,
 		.slot_nr = r->opt.slot_nr,
 	};
 	uint64_t now = loop_now(r->loop);

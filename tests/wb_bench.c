@@ -164,6 +164,7 @@ bench_init(struct bench *b, const struct bench_options *o)
 	struct wb_limits limits = {
 		.dirty_bytes = either(o->dirty_bytes, 64 << 20),
 		.dirty_background_bytes = either(o->background_bytes, 32 << 20),
+		.dirty_throttling = o->dirty_throttling,
 		.dirty_expire_usec = 30000000,
 		.clean_expire_usec = 3600000000ull,
 		.late_duplicate_usec = 10000000,
@@ -172,6 +173,9 @@ bench_init(struct bench *b, const struct bench_options *o)
 		.name = "bench",
 		.congestion_bytes = either(o->congestion_bytes, 64 << 20),
 		.congestion_policy = CONGESTION_SPLIT,
+		.commit_priority = o->commit_priority,
+		.commit_rule = o->commit_rule,
+		.bounds = o->unbound ? BOUND_NONE : BOUND_ALL,
 		.slot_nr = 16,
 	};
 

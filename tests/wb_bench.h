@@ -56,6 +56,10 @@ struct bench {
 struct bench_options {
 	uint64_t slab_bytes, dirty_bytes, background_bytes, congestion_bytes;
 	uint32_t wsize;
+	enum commit_priority commit_priority;
+	enum commit_rule commit_rule;
+	enum dirty_throttling dirty_throttling;
+	bool unbound;			/* BOUND_NONE, else BOUND_ALL */
 };
 
 /* 0 in an option: something roomy. */

@@ -4,7 +4,10 @@
  *
  * A COMMIT is due when somebody waits for it; when a file has nothing left to
  * write; when its UNSTABLE bytes reach about a second of bandwidth; when room is
- * short; when the server's verifier changed under another file.
+ * short; when the server's verifier changed under another file.  The rule of the
+ * kernel's 3.x series, for comparison, has in place of the third and fourth: in a
+ * background pass, when more than half of the file's cached bytes are UNSTABLE
+ * (fs/nfs/write.c, nfs_commit_unstable_pages, in its idea).
  *
  * A COMMIT is for the whole file (offset 0, count 0), never a range.  It says no
  * more than the range's would: which extents it cleans is decided here, by what
@@ -25,6 +28,7 @@
 
 #include "common/log.h"
 #include "daemon/writeback/commit.h"
+#include "daemon/writeback/flusher.h"
 #include "daemon/writeback/jukebox.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/throttle.h"
@@ -216,6 +220,16 @@ refused(struct commit *c)
 }
 
 static void
+commit_end(struct commit *c)
+{
+	struct wb_server *s = c->file->server;
+
+	cred_put(c->call.cred);
+	TAILQ_INSERT_TAIL(&s->free_commits, c, link);
+	s->commits_out--;
+}
+
+static void
 commit_done(struct wb_call *call, uint64_t now)
 {
 	struct commit *c = (struct commit *)call;
@@ -238,8 +252,7 @@ commit_done(struct wb_call *call, uint64_t now)
 	} else {
 		refused(c);
 	}
-	cred_put(call->cred);
-	TAILQ_INSERT_TAIL(&s->free_commits, c, link);
+	commit_end(c);
 	file_kick(f);
 }
 
@@ -252,8 +265,7 @@ commit_drop(struct wb_file *f)
 		return;
 	f->commit = NULL;
 	take_back(c);
-	cred_put(c->call.cred);
-	TAILQ_INSERT_TAIL(&f->server->free_commits, c, link);
+	commit_end(c);
 }
 
 /* ---- when ---- */
@@ -280,27 +292,54 @@ room_short(const struct wb_file *f, uint64_t unstable)
 }
 
 static bool
-due(struct wb_file *f, bool waited)
+due_by_bandwidth(const struct wb_file *f)
 {
-	struct wb_server *s = f->server;
 	uint64_t unstable = f->bytes[EXTENT_UNSTABLE];
-	uint64_t second = s->bandwidth.bytes_per_sec;
+	uint64_t second = f->server->bandwidth.bytes_per_sec;
 
-	if (waited || f->commit_soon)
+	return unstable >= MAX(second, UNSTABLE_MIN) ||
+	       room_short(f, unstable);
+}
+
+/* In a background pass, more than half of what is cached is UNSTABLE. */
+static bool
+due_by_kernel(const struct wb_file *f)
+{
+	uint64_t cached = file_dirty_bytes(f) + f->bytes[EXTENT_WRITEBACK] +
+			  f->bytes[EXTENT_UNSTABLE];
+
+	return flusher_wanted(f->server) &&
+	       f->bytes[EXTENT_UNSTABLE] > cached / 2;
+}
+
+static bool
+due(const struct wb_file *f, bool waited)
+{
+	if (waited || f->commit_soon || file_all_written(f))
 		return true;
-	if (file_all_written(f))
-		return true;
-	if (unstable >= (second > UNSTABLE_MIN ? second : UNSTABLE_MIN))
-		return true;
-	return room_short(f, unstable);
+	return f->server->params.commit_rule == COMMIT_BY_KERNEL ?
+	       due_by_kernel(f) : due_by_bandwidth(f);
 }
 
 static enum wb_class
 class_of(struct wb_file *f, bool waited)
 {
-	if (waited)
-		return WB_FOREGROUND;
-	return throttle_waiting(f->server->wb) ? WB_NORMAL : WB_BACKGROUND;
+	return server_class(f->server, waited ? WB_FOREGROUND :
+			    throttle_waiting(f->server->wb) ? WB_NORMAL :
+			    WB_BACKGROUND);
+}
+
+/* Somebody waits for it now. */
+static void
+raise_commit(struct commit *c)
+{
+	struct wb_server *s = c->file->server;
+	enum wb_class class = server_class(s, WB_FOREGROUND);
+
+	if (c->call.class <= class)
+		return;
+	c->call.class = class;
+	s->calls->raise(s->calls_arg, &c->call, class);
 }
 
 /* None is free: the next that ends is for the first in this list. */
@@ -322,11 +361,8 @@ commit_check(struct wb_file *f, bool waited, uint64_t now)
 	struct extent *e;
 
 	if (f->commit) {
-		if (waited && f->commit->call.class != WB_FOREGROUND) {
-			f->commit->call.class = WB_FOREGROUND;
-			s->calls->raise(s->calls_arg, &f->commit->call,
-					WB_FOREGROUND);
-		}
+		if (waited)
+			raise_commit(f->commit);
 		return;
 	}
 	if (TAILQ_EMPTY(&f->unstable) || f->paused ||
@@ -343,6 +379,7 @@ commit_check(struct wb_file *f, bool waited, uint64_t now)
 	c->call = (struct wb_call) {
 		.kind = WB_CALL_COMMIT,
 		.class = class_of(f, waited),
+		.ahead = s->params.commit_priority == COMMIT_AHEAD,
 		.fh = &f->fh,
 		.cred = cred_ref(e->cred),
 		.done = commit_done,
@@ -357,8 +394,24 @@ commit_check(struct wb_file *f, bool waited, uint64_t now)
 		extent_list_append(&c->extents, e);
 	f->commit = c;
 	f->commit_soon = false;
+	s->commits_out++;
 	s->stats.nfs_nr_commits++;
 	s->commit_bytes += f->bytes[EXTENT_UNSTABLE];
+}
+
+void
+commit_oldest(struct wb_server *s, uint64_t now)
+{
+	struct wb_file *f;
+
+	if (s->bytes[EXTENT_WRITEBACK] > s->bytes[EXTENT_UNSTABLE])
+		return;
+	TAILQ_FOREACH(f, &s->unstable_files, unstable_link) {
+		if (s->commits_out)
+			return;
+		f->commit_soon = true;
+		commit_check(f, false, now);
+	}
 }
 
 void

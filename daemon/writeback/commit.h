@@ -30,6 +30,9 @@ void commit_free(struct wb_server *);
 void commit_check(struct wb_file *, bool waited, uint64_t now);
 /* Sends those that were due while none was free. */
 void commit_run(struct wb_server *, uint64_t now);
+/* Enough is under way: if no COMMIT is out, that of the file which has been
+   UNSTABLE the longest. */
+void commit_oldest(struct wb_server *, uint64_t now);
 /* Its call is not answered any more (the pipeline ends). */
 void commit_drop(struct wb_file *);
 /* A WRITE was answered with this verifier: older UNSTABLE extents of the file

@@ -151,6 +151,18 @@ unstable_list_check(struct wb_file *f)
 	f->on_unstable = unstable;
 }
 
+/* So it counts among those that share the limit. */
+static void
+live_check(struct wb_file *f)
+{
+	bool live = f->nr[EXTENT_DIRTY] || f->nr[EXTENT_HELD] ||
+		    f->nr[EXTENT_WRITEBACK] || f->nr[EXTENT_UNSTABLE];
+
+	if (live != f->is_live)
+		f->server->wb->live_files += live ? 1 : -1u;
+	f->is_live = live;
+}
+
 /* Does the list hold it in this state, and as what? */
 static bool
 listed(const struct extent *e, enum extent_state s, enum nfswb_list_state *as)
@@ -243,6 +255,7 @@ extent_set_state(struct extent *e, enum extent_state to)
 		flusher_age(f->server, e->dirtied_usec);
 	dirty_list_check(f);
 	unstable_list_check(f);
+	live_check(f);
 	slab_chunk_check(e->slab, c);
 }
 

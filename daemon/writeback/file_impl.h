@@ -56,6 +56,7 @@ struct wb_file {
 	bool on_dirty;
 	TAILQ_ENTRY(wb_file) unstable_link;	/* server->unstable_files */
 	bool on_unstable;
+	bool is_live;			/* not all of it is stable */
 	TAILQ_ENTRY(wb_file) sync_link;	/* server->sync_files */
 	bool on_sync;
 	TAILQ_ENTRY(wb_file) kick_link;	/* wb->kicked */

@@ -11,8 +11,10 @@
  * The oldest dirty file first; each gets one portion in its turn and goes to the
  * back.  The unfinished tail of a file that is being written stays until it is a
  * whole WRITE, unless somebody waits for it, it is old, or there is nothing else
- * to make room by.
+ * to make room by (BOUND_TAILS).  No background pass begins while the server has
+ * a second's work already (BOUND_PASS).
  */
+#include "daemon/writeback/commit.h"
 #include "daemon/writeback/flusher.h"
 #include "daemon/writeback/jukebox.h"
 #include "daemon/writeback/pipeline_impl.h"
@@ -21,6 +23,7 @@
 #include "daemon/writeback/writepages.h"
 
 #define PORTION_MIN (4u << 20)
+#define TAILS_SHARE (4ull << 20)
 
 static uint64_t
 portion(const struct wb_server *s)
@@ -178,7 +181,7 @@ async_pass(struct wb_file *f, enum flush_cause cause, bool partial,
 }
 
 static bool
-cause_now(struct wb_server *s, enum flush_cause *cause)
+cause_now(const struct wb_server *s, enum flush_cause *cause)
 {
 	if (s->wb->draining)
 		*cause = FLUSH_SHUTDOWN;
@@ -189,6 +192,34 @@ cause_now(struct wb_server *s, enum flush_cause *cause)
 	else
 		return false;
 	return true;
+}
+
+bool
+flusher_wanted(const struct wb_server *s)
+{
+	enum flush_cause cause;
+
+	return cause_now(s, &cause);
+}
+
+/* More is on its way to stable storage than the server takes in a second. */
+static bool
+has_enough(const struct wb_server *s)
+{
+	return (s->params.bounds & BOUND_PASS) && !s->wb->draining &&
+	       s->bytes[EXTENT_WRITEBACK] + s->bytes[EXTENT_UNSTABLE] >
+	       s->bandwidth.bytes_per_sec;
+}
+
+/* May tails wait until they are whole WRITEs?  Not where the files' shares of
+   the limit are so small that what waits is missed. */
+static bool
+tails_wait(const struct wb_server *s)
+{
+	const struct wb *wb = s->wb;
+
+	return (s->params.bounds & BOUND_TAILS) &&
+	       wb->limits.dirty_bytes >= TAILS_SHARE * wb->live_files;
 }
 
 /* Round the dirty files until the cause is gone or a round brought nothing. */
@@ -258,8 +289,12 @@ run_async(struct wb_server *s, uint64_t now)
 	if (!wanted)
 		return;
 	run_aged(s, now);
+	if (has_enough(s)) {
+		commit_oldest(s, now);
+		return;
+	}
 	do {
-		if (!round_files(s, false, now, &progress))
+		if (!round_files(s, !tails_wait(s), now, &progress))
 			return;
 	} while (progress);
 	/* Only tails are left; they go when nothing else makes room. */

@@ -5,12 +5,15 @@
 #ifndef NFSWB_FLUSHER_H
 #define NFSWB_FLUSHER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct wb_server;
 
 /* Runs the passes that may run now: sync first, then one async at a time. */
 void flusher_run(struct wb_server *, uint64_t now);
+/* Is there a reason to write in the background? */
+bool flusher_wanted(const struct wb_server *);
 /* Data as old as this is DIRTY now. */
 void flusher_age(struct wb_server *, uint64_t dirtied_usec);
 

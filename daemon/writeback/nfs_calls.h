@@ -9,6 +9,7 @@
 #ifndef NFSWB_NFS_CALLS_H
 #define NFSWB_NFS_CALLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
@@ -26,6 +27,7 @@ struct wb_call {
 	/* the question */
 	enum wb_call_kind kind;
 	enum wb_class class;
+	bool ahead;			/* before others of its class */
 	const struct fh *fh;
 	struct cred *cred;
 	uint64_t offset;		/* SETSIZE: the new size */
@@ -53,7 +55,7 @@ struct wb_call {
 struct wb_calls {
 	/* 0, or -ENOMEM: nothing was queued, try later. */
 	int (*queue)(void *arg, struct wb_call *);
-	/* Somebody waits for it now. */
+	/* Somebody waits for it now; it goes ahead of others of that class. */
 	void (*raise)(void *arg, struct wb_call *, enum wb_class);
 	/* wbt: at most this many background calls in flight */
 	void (*background_depth)(void *arg, unsigned depth);

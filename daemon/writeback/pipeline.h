@@ -21,9 +21,13 @@ struct wb_file;
 /* err: 0 or -errno. */
 typedef void wb_done_fn(void *arg, int err);
 
-struct wb_limits {			/* global keys; 0 is never valid */
+/* Who is held up, and where; see throttle.c. */
+enum dirty_throttling { THROTTLE_IOLESS, THROTTLE_NONE };
+
+struct wb_limits {			/* global keys; 0 bytes are never valid */
 	uint64_t dirty_bytes;
 	uint64_t dirty_background_bytes;
+	enum dirty_throttling dirty_throttling;
 	uint64_t dirty_expire_usec;
 	uint64_t clean_expire_usec;
 	uint64_t late_duplicate_usec;

@@ -39,6 +39,7 @@ struct wb {
 	struct file_list timed;		/* to be kicked at a time */
 	uint64_t bytes[EXTENT_STATE_NR];
 	uint64_t granted_bytes;
+	unsigned live_files;		/* with bytes that are dirtied */
 	struct later_list later;
 	uint64_t deadline;
 	struct wb_stats stats;

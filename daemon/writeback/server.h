@@ -15,12 +15,32 @@ struct wb_server;
 
 enum congestion_policy { CONGESTION_SPLIT, CONGESTION_SINGLE, CONGESTION_NONE };
 
+/* Do COMMITs, and WRITEs that somebody waits for, go before queued WRITEs? */
+enum commit_priority { COMMIT_AHEAD, COMMIT_FIFO };
+
+/* When is a COMMIT due that nobody waits for?  See commit.c. */
+enum commit_rule { COMMIT_BY_BANDWIDTH, COMMIT_BY_KERNEL };
+
+/* What background writeback denies itself, in bits; each where it is told. */
+enum wb_bounds {
+	BOUND_NONE = 0,
+	BOUND_PASS = 1,			/* flusher.c */
+	BOUND_TAILS = 2,		/* flusher.c */
+	BOUND_COMMITS = 4,		/* commit.c */
+	BOUND_ALL = 7,
+};
+
 struct wb_server_params {
 	const char *name;		/* host:port; copied */
 	uint64_t congestion_bytes;	/* the async limit */
 	enum congestion_policy congestion_policy;
+	enum commit_priority commit_priority;
+	enum commit_rule commit_rule;
+	enum wb_bounds bounds;
 	uint64_t wbt_lat_usec;		/* 0: off */
 	unsigned slot_nr;		/* of the transport's slot table */
+	unsigned write_nr;		/* WRITEs queued and on the wire at most,
+					   set aside; 0: by congestion_bytes */
 };
 
 struct wb_server *wb_server_new(struct wb *, const struct wb_server_params *,

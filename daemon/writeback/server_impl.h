@@ -32,6 +32,7 @@ struct wb_server {
 	struct commit_list free_commits;
 	struct file_list want_commit;	/* a COMMIT is due, none was free */
 	struct commit *commits;
+	unsigned commits_out;
 
 	struct congestion congestion;
 	struct bandwidth bandwidth;
@@ -47,5 +48,12 @@ struct wb_server {
 	uint64_t write_bytes, commit_bytes;	/* for the means */
 	struct server_stats stats;
 };
+
+/* Without priorities everything is one class, first in, first out. */
+static inline enum wb_class
+server_class(const struct wb_server *s, enum wb_class class)
+{
+	return s->params.commit_priority == COMMIT_AHEAD ? class : WB_NORMAL;
+}
 
 #endif

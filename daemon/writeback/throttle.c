@@ -6,7 +6,8 @@
  * library has used it up, so that a fast writer never waits for the loop while
  * there is room.  Above the middle of background and limit one chunk is granted
  * at a time, to those that ask.  At the limit they wait; what others were granted
- * and do not fill is taken back for them.
+ * and do not fill is taken back for them.  THROTTLE_NONE: all run free up to the
+ * limit itself.
  *
  * Cost: O(1) a chunk granted.
  */
@@ -45,7 +46,8 @@ throttle_waiting(const struct wb *wb)
 static bool
 over_middle(const struct wb *wb)
 {
-	return throttle_dirtied(wb) > (wb->limits.dirty_background_bytes +
+	return wb->limits.dirty_throttling != THROTTLE_NONE &&
+	       throttle_dirtied(wb) > (wb->limits.dirty_background_bytes +
 				       wb->limits.dirty_bytes) / 2;
 }
 

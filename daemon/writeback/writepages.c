@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/param.h>
 
 #include "common/log.h"
 #include "daemon/writeback/commit.h"
@@ -18,19 +19,31 @@
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/writepages.h"
 
-#define OPS_NR 256		/* WRITEs queued and in flight, per server */
+#define OPS_MIN 256		/* WRITEs queued and in flight, per server, */
+#define OPS_MAX 2048		/* unless it was said */
 #define WSIZE_MIN 4096		/* no server refuses this for its size */
 #define ODD_MAX 8		/* WRITEs in a row of which nothing was written */
+
+/* As many as fill the sync mark with WRITEs of 1 MiB. */
+static unsigned
+ops_nr(const struct wb_server_params *p)
+{
+	uint64_t nr = 2 * p->congestion_bytes >> 20;
+
+	if (p->write_nr)
+		return p->write_nr;
+	return (unsigned)MAX(MIN(nr, OPS_MAX), OPS_MIN);
+}
 
 int
 writepages_init(struct wb_server *s)
 {
-	unsigned i;
+	unsigned i, nr = ops_nr(&s->params);
 
-	s->ops = calloc(OPS_NR, sizeof *s->ops);
+	s->ops = calloc(nr, sizeof *s->ops);
 	if (!s->ops)
 		return -ENOMEM;
-	for (i = 0; i < OPS_NR; i++) {
+	for (i = 0; i < nr; i++) {
 		TAILQ_INIT(&s->ops[i].extents);
 		LIST_INSERT_HEAD(&s->free_ops, &s->ops[i], link);
 	}
@@ -178,7 +191,7 @@ op_new(struct wb_file *f, struct extent *e, const struct pass *p)
 	op->file = f;
 	op->call = (struct wb_call) {
 		.kind = WB_CALL_WRITE,
-		.class = p->class,
+		.class = server_class(s, p->class),
 		.fh = &f->fh,
 		.cred = cred_ref(e->cred),
 		.offset = e->offset,
@@ -289,6 +302,7 @@ writepages_raise(struct wb_file *f, enum wb_class class)
 	struct wb_server *s = f->server;
 	struct write_op *op;
 
+	class = server_class(s, class);
 	LIST_FOREACH(op, &f->ops, link)
 		if (op->call.class > class) {
 			op->call.class = class;

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * writeback_switch_test.c - what each switch of the pipeline changes
+ */
+#include <fcntl.h>
+
+#include "tests/unit.h"
+#include "tests/wb_bench.h"
+
+#define MIB (1u << 20)
+
+/* Over the background limit: 2 MiB of WRITEs are out, then an fsync begins.
+   Returns the COMMIT, the last call, its WRITEs answered. */
+static struct wb_call *
+sync_beside_background(struct bench *b, struct bench_done *d)
+{
+	struct wb_handle *h = bench_open(b, 1, 10, O_RDWR);
+	struct wb_call *c;
+
+	CU_ASSERT_FATAL(bench_write(b, h, 0, 2 * MIB, 'a'));
+	bench_turn(b);
+	CU_ASSERT_EQUAL_FATAL(bench_count(b, WB_CALL_WRITE), 2);
+	handle_fsync(h, b->now, bench_done, d);
+	bench_turn(b);
+	while ((c = bench_take(b, 0))->kind == WB_CALL_WRITE)
+		bench_answer(b, c, 0, WB_UNSTABLE, 1);
+	return c;
+}
+
+static void
+what_is_waited_for_rises_and_a_commit_goes_ahead(void)
+{
+	static const struct bench_options o = { .background_bytes = MIB / 4 };
+	struct bench_done d = { 0, 0 };
+	struct bench b;
+	struct wb_call *c;
+
+	bench_init(&b, &o);
+	c = sync_beside_background(&b, &d);
+	CU_ASSERT_EQUAL(b.raised, 2);
+	CU_ASSERT_EQUAL(c->kind, WB_CALL_COMMIT);
+	CU_ASSERT_EQUAL(c->class, WB_FOREGROUND);
+	CU_ASSERT(c->ahead);
+	bench_answer(&b, c, 0, WB_UNSTABLE, 1);
+	CU_ASSERT_EQUAL(d.nr, 1);
+	bench_free(&b);
+}
+
+static void
+without_priorities_all_is_one_class_in_its_order(void)
+{
+	static const struct bench_options o = {
+		.background_bytes = MIB / 4, .commit_priority = COMMIT_FIFO,
+	};
+	struct bench_done d = { 0, 0 };
+	struct bench b;
+	struct wb_call *c;
+
+	bench_init(&b, &o);
+	c = sync_beside_background(&b, &d);
+	CU_ASSERT_EQUAL(b.raised, 0);
+	CU_ASSERT_EQUAL(c->kind, WB_CALL_COMMIT);
+	CU_ASSERT_EQUAL(c->class, WB_NORMAL);
+	CU_ASSERT_FALSE(c->ahead);
+	bench_answer(&b, c, 0, WB_UNSTABLE, 1);
+	CU_ASSERT_EQUAL(d.nr, 1);
+	bench_free(&b);
+}
+
+/* 8 MiB dirty over a background limit of 1 MiB, this many of 8 WRITEs answered;
+   is a COMMIT out? */
+static bool
+commits_after(enum commit_rule rule, unsigned answered)
+{
+	struct bench_options o = {
+		.background_bytes = MIB, .commit_rule = rule,
+	};
+	struct bench b;
+	struct wb_handle *h;
+	unsigned nr;
+
+	bench_init(&b, &o);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT_FATAL(bench_write(&b, h, 0, 8 * MIB, 'a'));
+	bench_turn(&b);
+	CU_ASSERT_EQUAL_FATAL(bench_count(&b, WB_CALL_WRITE), 8);
+	while (answered--)
+		bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
+	nr = bench_count(&b, WB_CALL_COMMIT);
+	bench_free(&b);
+	return nr;
+}
+
+static void
+kernels_rule_commits_when_more_than_half_is_unstable(void)
+{
+	CU_ASSERT_FALSE(commits_after(COMMIT_BY_KERNEL, 4));
+	CU_ASSERT(commits_after(COMMIT_BY_KERNEL, 5));
+}
+
+static void
+own_rule_commits_by_bandwidth_or_when_all_is_written(void)
+{
+	CU_ASSERT_FALSE(commits_after(COMMIT_BY_BANDWIDTH, 7));
+	CU_ASSERT(commits_after(COMMIT_BY_BANDWIDTH, 8));
+}
+
+/* The server has more than a second's work; more becomes dirty.  How many
+   WRITEs does that make? */
+static unsigned
+writes_beyond_a_second(bool unbound)
+{
+	struct bench_options o = {
+		.background_bytes = MIB, .unbound = unbound,
+		.slab_bytes = 32 * MIB,
+	};
+	struct bench b;
+	struct wb_handle *h;
+	unsigned before, more;
+
+	bench_init(&b, &o);
+	b.server->bandwidth.bytes_per_sec = 2 * MIB;
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT_FATAL(bench_write(&b, h, 0, 4 * MIB, 'a'));
+	bench_turn(&b);
+	before = b.call_nr;
+	CU_ASSERT(before >= 3);
+	CU_ASSERT_FATAL(bench_write(&b, h, 4 * MIB, 4 * MIB, 'a'));
+	bench_turn(&b);
+	more = b.call_nr - before;
+	bench_serve(&b, 1);		/* none is forgotten */
+	CU_ASSERT(wb_left_bytes(b.wb) <= MIB);
+	bench_free(&b);
+	return more;
+}
+
+static void
+no_background_pass_begins_beyond_a_second_of_work(void)
+{
+	CU_ASSERT(writes_beyond_a_second(true) >= 3);
+	CU_ASSERT_EQUAL(writes_beyond_a_second(false), 0);
+}
+
+/* A file of 1.5 MiB under a limit, over the background limit. */
+static unsigned
+writes_of_one_and_a_half(uint64_t dirty_bytes, bool unbound)
+{
+	struct bench_options o = {
+		.dirty_bytes = dirty_bytes, .background_bytes = MIB / 4,
+		.unbound = unbound,
+	};
+	struct bench b;
+	unsigned nr;
+
+	bench_init(&b, &o);
+	CU_ASSERT_FATAL(bench_write(&b, bench_open(&b, 1, 10, O_RDWR), 0,
+				    3 * MIB / 2, 'a'));
+	bench_turn(&b);
+	nr = bench_count(&b, WB_CALL_WRITE);
+	bench_free(&b);
+	return nr;
+}
+
+static void
+unfinished_tail_waits_where_shares_are_large(void)
+{
+	CU_ASSERT_EQUAL(writes_of_one_and_a_half(4 * MIB, false), 1);
+	CU_ASSERT_EQUAL(writes_of_one_and_a_half(4 * MIB - 4096, false), 2);
+	CU_ASSERT_EQUAL(writes_of_one_and_a_half(4 * MIB, true), 2);
+}
+
+/* Room that a writer has ahead when half of the limit is used up, and asks for
+   nothing. */
+static uint64_t
+granted_ahead(enum dirty_throttling t)
+{
+	struct bench_options o = {
+		.dirty_bytes = 4 * MIB, .background_bytes = MIB,
+		.dirty_throttling = t,
+	};
+	struct bench b;
+	uint64_t granted;
+
+	bench_init(&b, &o);
+	CU_ASSERT_FATAL(bench_write(&b, bench_open(&b, 1, 10, O_RDWR), 0,
+				    3 * MIB, 'a'));
+	slab_serve(b.slab, b.now);
+	granted = b.wb->granted_bytes;
+	bench_free(&b);
+	return granted;
+}
+
+static void
+without_throttling_writers_run_free_up_to_the_limit(void)
+{
+	CU_ASSERT(granted_ahead(THROTTLE_NONE) > granted_ahead(THROTTLE_IOLESS));
+}
+
+UNIT_TESTS(writeback_switch,
+	UNIT(what_is_waited_for_rises_and_a_commit_goes_ahead),
+	UNIT(without_priorities_all_is_one_class_in_its_order),
+	UNIT(kernels_rule_commits_when_more_than_half_is_unstable),
+	UNIT(own_rule_commits_by_bandwidth_or_when_all_is_written),
+	UNIT(no_background_pass_begins_beyond_a_second_of_work),
+	UNIT(unfinished_tail_waits_where_shares_are_large),
+	UNIT(without_throttling_writers_run_free_up_to_the_limit),
+)
