@@ -2,84 +2,118 @@
 /*
  * congestion.c - see congestion.h
  *
- *	async: waits while writeback > limit
- *	       wakes below  limit - min(limit/8, 1 MiB)
- *	sync:  waits while writeback > max(2 * limit, limit + wsize)
- *	       wakes below  2 * limit - min(limit/8, 1 MiB)
+ *	split	async: waits while writeback > limit
+ *		       wakes below  limit - min(limit/8, 1 MiB)
+ *		sync:  waits while writeback > max(2 * limit, limit + wsize)
+ *		       wakes below  2 * limit - min(limit/8, 1 MiB), but never
+ *		       waits for async WRITEs alone, which are limit + wsize at
+ *		       the most
+ *	single	async: limit 256 MB at most, wakes below 3/4; sync never waits
+ *	none	nobody waits
  *
- * A server with nothing in writeback wakes every pass, so that any limit, down
- * to one byte, makes progress.
+ * A server with nothing in writeback holds nobody, so that any limit, down to
+ * one byte, makes progress.
  */
 #include <sys/param.h>
 
 #include "daemon/writeback/congestion.h"
 #include "daemon/writeback/stats.h"
 
+#define SINGLE_MAX (256ull << 20)
+#define HYSTERESIS_MAX (1ull << 20)
+
+static void
+set_marks(struct congestion *c)
+{
+	uint64_t limit = c->limit_bytes, most = limit + c->wsize;
+	uint64_t hysteresis = c->policy == CONGESTION_SINGLE
+		? limit / 4 : MIN(limit / 8, HYSTERESIS_MAX);
+
+	c->async.limit = limit;
+	c->async.wake = limit - hysteresis;
+	c->sync.limit = MAX(2 * limit, most);
+	c->sync.wake = MAX(2 * limit - hysteresis, most + 1);
+}
+
+static void
+queue_init(struct congestion_queue *q, bool open, struct congestion_stats *st)
+{
+	*q = (struct congestion_queue) { .open = open, .stats = st };
+	TAILQ_INIT(&q->waiting);
+}
+
 void
 congestion_init(struct congestion *c, enum congestion_policy policy,
-		uint64_t limit, uint64_t wsize)
+		uint64_t limit_bytes, struct congestion_stats *async,
+		struct congestion_stats *sync)
 {
-	uint64_t hysteresis;
-
 	if (policy == CONGESTION_SINGLE)	/* the kernel's since 2024 */
-		limit = MIN(limit, 256ull << 20);
-	hysteresis = policy == CONGESTION_SINGLE
-		? limit / 4 : MIN(limit / 8, 1ull << 20);
+		limit_bytes = MIN(limit_bytes, SINGLE_MAX);
 	c->policy = policy;
-	c->async = (struct congestion_queue) { .limit = limit,
-		.wake = limit - hysteresis };
-	c->sync = (struct congestion_queue) { .limit = 2 * limit,
-		.wake = 2 * limit - hysteresis };
-	if (c->sync.limit < limit + wsize)
-		c->sync.limit = limit + wsize;
-}
-
-static struct congestion_queue *
-queue_of(struct congestion *c, bool sync)
-{
-	return sync ? &c->sync : &c->async;
-}
-
-static bool
-ruled(const struct congestion *c, bool sync)
-{
-	return c->policy == CONGESTION_SPLIT ||
-	       (c->policy == CONGESTION_SINGLE && !sync);
-}
-
-bool
-congestion_full(const struct congestion *c, bool sync, uint64_t writeback)
-{
-	const struct congestion_queue *q = sync ? &c->sync : &c->async;
-
-	return ruled(c, sync) && writeback > q->limit;
-}
-
-bool
-congestion_may_start(struct congestion *c, bool sync, uint64_t writeback,
-		     uint64_t now, struct congestion_stats *st)
-{
-	struct congestion_queue *q = queue_of(c, sync);
-
-	if (!ruled(c, sync) || !q->congested)
-		return !congestion_full(c, sync, writeback);
-	if (writeback && writeback >= q->wake)
-		return false;
-	q->congested = false;
-	st->wakeups++;
-	hist_add(&st->wait_us, now - q->since_usec);
-	return true;
+	c->limit_bytes = limit_bytes;
+	c->wsize = 0;
+	queue_init(&c->async, policy == CONGESTION_NONE, async);
+	queue_init(&c->sync, policy != CONGESTION_SPLIT, sync);
+	set_marks(c);
 }
 
 void
-congestion_wait(struct congestion *c, bool sync, uint64_t now,
-		struct congestion_stats *st)
+congestion_wsize(struct congestion *c, uint64_t wsize)
 {
-	struct congestion_queue *q = queue_of(c, sync);
-
-	if (q->congested)
+	if (wsize <= c->wsize)
 		return;
-	q->congested = true;
-	q->since_usec = now;
-	st->waits++;
+	c->wsize = wsize;
+	set_marks(c);
+}
+
+bool
+congestion_full(const struct congestion_queue *q, uint64_t writeback)
+{
+	return !q->open && writeback > q->limit;
+}
+
+bool
+congestion_held(const struct congestion_queue *q, uint64_t writeback)
+{
+	return writeback && writeback >= q->wake;
+}
+
+bool
+congestion_stops(const struct congestion_queue *q, uint64_t writeback)
+{
+	return congestion_full(q, writeback) ||
+	       (!TAILQ_EMPTY(&q->waiting) && congestion_held(q, writeback));
+}
+
+void
+congestion_wait(struct congestion_queue *q, struct congestion_pass *p,
+		uint64_t now)
+{
+	if (p->waits)
+		return;
+	TAILQ_INSERT_TAIL(&q->waiting, p, link);
+	q->waiting_nr++;
+	p->waits = true;
+	p->since_usec = now;
+	q->stats->waits++;
+}
+
+void
+congestion_leave(struct congestion_queue *q, struct congestion_pass *p,
+		 uint64_t now)
+{
+	if (!p->waits)
+		return;
+	TAILQ_REMOVE(&q->waiting, p, link);
+	q->waiting_nr--;
+	p->waits = false;
+	hist_add(&q->stats->wait_us, now - p->since_usec);
+}
+
+void
+congestion_wake(struct congestion_queue *q, struct congestion_pass *p,
+		uint64_t now)
+{
+	q->stats->wakeups += p->waits;
+	congestion_leave(q, p, now);
 }

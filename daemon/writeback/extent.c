@@ -134,6 +134,7 @@ dirty_list_check(struct wb_file *f)
 	} else if (!dirty && f->on_dirty) {
 		TAILQ_REMOVE(&s->dirty_files, f, dirty_link);
 		f->on_dirty = false;
+		f->portion_used = 0;
 	}
 }
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "daemon/writeback/flusher.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/sync.h"
 #include "daemon/writeback/truncate.h"
@@ -29,6 +30,7 @@ file_new(struct wb_server *s, const struct fh *fh,
 	f->server = s;
 	f->fh = *fh;
 	f->params = *params;
+	f->sync_pass.file = f;
 	RB_INIT(&f->extents);
 	RB_INIT(&f->dirty);
 	RB_INIT(&f->to_write);
@@ -43,6 +45,7 @@ file_new(struct wb_server *s, const struct fh *fh,
 	TAILQ_INIT(&f->waits);
 	TAILQ_INIT(&f->truncations);
 	HASH_ADD(hh, s->files, fh, sizeof f->fh, f);
+	congestion_wsize(&s->congestion, params->wsize);
 	return f;
 }
 
@@ -125,8 +128,7 @@ file_check_unused(struct wb_file *f)
 	HASH_DELETE(hh, s->files, f);
 	if (f->on_kick)
 		TAILQ_REMOVE(&s->wb->kicked, f, kick_link);
-	if (f->on_sync)
-		TAILQ_REMOVE(&s->sync_files, f, sync_link);
+	flusher_sync(f, false, s->wb->now);
 	if (f->on_timed)
 		TAILQ_REMOVE(&s->wb->timed, f, timed_link);
 	if (f->on_short)

@@ -5,6 +5,7 @@
 
 #include <uthash.h>
 
+#include "daemon/writeback/congestion.h"
 #include "daemon/writeback/errseq.h"
 #include "daemon/writeback/extent.h"
 #include "daemon/writeback/file.h"
@@ -48,6 +49,7 @@ struct wb_file {
 
 	/* writeback */
 	uint64_t cursor;		/* where an async pass goes on */
+	uint64_t portion_used;		/* by async passes of this turn */
 	struct write_op_list ops;	/* WRITEs queued or on the wire */
 	unsigned ops_nr;
 	struct commit *commit;		/* the COMMIT that is out */
@@ -58,7 +60,8 @@ struct wb_file {
 	bool on_unstable;
 	bool is_live;			/* not all of it is stable */
 	TAILQ_ENTRY(wb_file) sync_link;	/* server->sync_files */
-	bool on_sync;
+	struct congestion_pass sync_pass;	/* it is there unless this waits */
+	bool on_sync;			/* in either */
 	TAILQ_ENTRY(wb_file) kick_link;	/* wb->kicked */
 	bool on_kick;
 	TAILQ_ENTRY(wb_file) short_link;	/* wb->short_files */

@@ -45,59 +45,123 @@ may_write(struct wb_file *f, uint64_t now)
 	return !jukebox_full(f);
 }
 
+static uint64_t
+writeback(const struct wb_server *s)
+{
+	return s->bytes[EXTENT_WRITEBACK];
+}
+
 /* ---- sync ---- */
 
-static struct pass_result
+static void
+sync_wait(struct wb_file *f, uint64_t now)
+{
+	TAILQ_REMOVE(&f->server->sync_files, f, sync_link);
+	congestion_wait(&f->server->congestion.sync, &f->sync_pass, now);
+}
+
+static void
+sync_wake(struct wb_file *f, uint64_t now)
+{
+	congestion_wake(&f->server->congestion.sync, &f->sync_pass, now);
+	TAILQ_INSERT_TAIL(&f->server->sync_files, f, sync_link);
+}
+
+void
+flusher_sync(struct wb_file *f, bool wanted, uint64_t now)
+{
+	struct wb_server *s = f->server;
+
+	if (wanted && !f->on_sync)
+		TAILQ_INSERT_TAIL(&s->sync_files, f, sync_link);
+	else if (!wanted && f->sync_pass.waits)
+		congestion_leave(&s->congestion.sync, &f->sync_pass, now);
+	else if (!wanted && f->on_sync)
+		TAILQ_REMOVE(&s->sync_files, f, sync_link);
+	f->on_sync = wanted;
+}
+
+/* Writes a portion of what is waited for; goes to the queue if the mark ended it
+   before. */
+static void
 sync_pass(struct wb_file *f, uint64_t now)
 {
 	struct wb_server *s = f->server;
 	struct pass p = { .sync = true, .partial = true,
 			  .portion_bytes = portion(s),
 			  .class = WB_FOREGROUND };
+	struct pass_result r;
 	bool only_close;
-	struct pass_result r = { 0, false };
 
-	if (!sync_target(f, &p.target_seq, &only_close))
-		return r;
+	if (!sync_target(f, &p.target_seq, &only_close)) {
+		flusher_sync(f, false, now);
+		return;
+	}
 	r = writepages(f, &p, now);
 	if (r.bytes)
 		s->stats.flush_causes[only_close ? FLUSH_CLOSE
 						 : FLUSH_SYNC]++;
-	return r;
+	if (!r.more)
+		flusher_sync(f, false, now);
+	else if (congestion_full(&s->congestion.sync, writeback(s)))
+		sync_wait(f, now);
+	else if (r.bytes)
+		wb_poke(s->wb);
+}
+
+static void
+sync_come(struct wb_file *f, uint64_t now)
+{
+	struct wb_server *s = f->server;
+
+	if (!may_write(f, now))
+		return;
+	if (congestion_stops(&s->congestion.sync, writeback(s)))
+		sync_wait(f, now);
+	else
+		sync_pass(f, now);
+}
+
+/* Those that wait, in their order, until the mark is passed again: the others
+   keep their places, the one that passed it goes to the end. */
+static void
+run_waiting(struct wb_server *s, uint64_t now)
+{
+	struct congestion_queue *q = &s->congestion.sync;
+	struct congestion_pass *p, *last;
+	bool end = congestion_held(q, writeback(s));
+
+	last = TAILQ_LAST(&q->waiting, congestion_list);
+	while (!end && (p = TAILQ_FIRST(&q->waiting)) &&
+	       !congestion_full(q, writeback(s))) {
+		end = p == last;
+		sync_wake(p->file, now);
+		if (may_write(p->file, now))
+			sync_pass(p->file, now);
+	}
+}
+
+/* Once round the files that don't wait; a portion each. */
+static void
+run_ready(struct wb_server *s, uint64_t now)
+{
+	struct wb_file *f, *last = TAILQ_LAST(&s->sync_files, file_list);
+	bool end = !last;
+
+	while (!end) {
+		f = TAILQ_FIRST(&s->sync_files);
+		end = f == last;
+		TAILQ_REMOVE(&s->sync_files, f, sync_link);
+		TAILQ_INSERT_TAIL(&s->sync_files, f, sync_link);
+		sync_come(f, now);
+	}
 }
 
 static void
 run_sync(struct wb_server *s, uint64_t now)
 {
-	struct congestion_stats *st = &s->stats.sync;
-	struct wb_file *f, *last = TAILQ_LAST(&s->sync_files, file_list);
-	struct pass_result r;
-
-	if (!congestion_may_start(&s->congestion, true,
-				  s->bytes[EXTENT_WRITEBACK], now, st)) {
-		if (last)
-			congestion_wait(&s->congestion, true, now, st);
-		return;
-	}
-	if (!last)
-		return;
-	/* Once round the files that are here now; a portion each. */
-	do {
-		f = TAILQ_FIRST(&s->sync_files);
-		if (may_write(f, now)) {
-			r = sync_pass(f, now);
-			if (r.more && congestion_full(&s->congestion, true,
-						      s->bytes
-						      [EXTENT_WRITEBACK])) {
-				congestion_wait(&s->congestion, true, now, st);
-				return;
-			}
-			if (r.more && r.bytes)
-				wb_poke(s->wb);
-		}
-		TAILQ_REMOVE(&s->sync_files, f, sync_link);
-		TAILQ_INSERT_TAIL(&s->sync_files, f, sync_link);
-	} while (f != last);
+	run_waiting(s, now);
+	run_ready(s, now);
 }
 
 /* ---- async ---- */
@@ -155,28 +219,53 @@ to_the_back(struct wb_file *f)
 {
 	struct wb_server *s = f->server;
 
+	f->portion_used = 0;
 	if (!f->on_dirty)
 		return;
 	TAILQ_REMOVE(&s->dirty_files, f, dirty_link);
 	TAILQ_INSERT_TAIL(&s->dirty_files, f, dirty_link);
 }
 
-/* One async pass.  The bytes it queued; *congested: it has to wait. */
+static uint64_t
+portion_left(const struct wb_file *f)
+{
+	uint64_t all = portion(f->server);
+
+	return all > f->portion_used ? all - f->portion_used : 1;
+}
+
+/* Nothing may be queued now: a pass that has more to write goes on later, from
+   where it is and with what it has left of its portion. */
+static bool
+async_stopped(struct wb_server *s, uint64_t now)
+{
+	if (!writepages_room(s, false))
+		return true;
+	if (!congestion_full(&s->congestion.async, writeback(s)))
+		return false;
+	congestion_wait(&s->congestion.async, &s->async_pass, now);
+	return true;
+}
+
+/* One async pass.  The bytes it queued; *stopped: no other may begin. */
 static uint64_t
 async_pass(struct wb_file *f, enum flush_cause cause, bool partial,
-	   uint64_t now, bool *congested)
+	   uint64_t now, bool *stopped)
 {
 	struct wb_server *s = f->server;
-	struct pass p = { .partial = partial, .portion_bytes = portion(s),
-			  .class = cause == FLUSH_MEMORY ? WB_NORMAL
+	struct pass p = { .partial = partial,
+			  .portion_bytes = portion_left(f),
+			  .class = f->on_sync ? WB_FOREGROUND :
+				   cause == FLUSH_MEMORY ? WB_NORMAL
 							 : WB_BACKGROUND };
 	struct pass_result r = writepages(f, &p, now);
 
 	if (r.bytes)
 		s->stats.flush_causes[cause]++;
-	*congested = r.more && congestion_full(&s->congestion, false,
-					       s->bytes[EXTENT_WRITEBACK]);
-	to_the_back(f);
+	f->portion_used += r.bytes;
+	*stopped = r.more && async_stopped(s, now);
+	if (!*stopped || f->portion_used >= portion(s))
+		to_the_back(f);
 	return r.bytes;
 }
 
@@ -228,25 +317,22 @@ round_files(struct wb_server *s, bool partial, uint64_t now, bool *progress)
 {
 	struct wb_file *f, *last;
 	enum flush_cause cause;
-	bool congested;
+	bool stopped;
 
 	*progress = false;
 	last = TAILQ_LAST(&s->dirty_files, file_list);
 	while ((f = TAILQ_FIRST(&s->dirty_files))) {
 		bool end = f == last;
 
-		if (!cause_now(s, &cause) || LIST_EMPTY(&s->free_ops))
+		if (!cause_now(s, &cause))
 			return false;
 		if (may_write(f, now)) {
 			if (async_pass(f, cause, partial ||
 				       cause == FLUSH_SHUTDOWN, now,
-				       &congested))
+				       &stopped))
 				*progress = true;
-			if (congested) {
-				congestion_wait(&s->congestion, false, now,
-						&s->stats.async);
+			if (stopped)
 				return false;
-			}
 		} else {
 			to_the_back(f);
 		}
@@ -256,39 +342,39 @@ round_files(struct wb_server *s, bool partial, uint64_t now, bool *progress)
 	return false;
 }
 
-static void
+/* false: no other pass may begin. */
+static bool
 run_aged(struct wb_server *s, uint64_t now)
 {
 	struct wb_file *f;
-	bool congested = false;
+	bool stopped = false;
 
-	while (!congested && (f = aged_file(s, now)))
-		if (!async_pass(f, FLUSH_AGE, true, now, &congested))
+	while (!stopped && (f = aged_file(s, now)))
+		if (!async_pass(f, FLUSH_AGE, true, now, &stopped))
 			break;
-	if (congested)
-		congestion_wait(&s->congestion, false, now, &s->stats.async);
+	return !stopped;
 }
 
 static void
 run_async(struct wb_server *s, uint64_t now)
 {
+	struct congestion_queue *q = &s->congestion.async;
 	bool progress, wanted;
 	enum flush_cause cause;
 
 	wanted = !TAILQ_EMPTY(&s->dirty_files) &&
 		 (cause_now(s, &cause) || aged_file(s, now));
-	/* Asked also when nothing is wanted any more: then nobody waits. */
-	if (!congestion_may_start(&s->congestion, false,
-				  s->bytes[EXTENT_WRITEBACK], now,
-				  &s->stats.async)) {
-		if (wanted)
-			congestion_wait(&s->congestion, false, now,
-					&s->stats.async);
+	if (!wanted) {
+		congestion_leave(q, &s->async_pass, now);
 		return;
 	}
-	if (!wanted)
+	if (congestion_stops(q, writeback(s))) {
+		congestion_wait(q, &s->async_pass, now);
 		return;
-	run_aged(s, now);
+	}
+	congestion_wake(q, &s->async_pass, now);
+	if (!run_aged(s, now))
+		return;
 	if (has_enough(s)) {
 		commit_oldest(s, now);
 		return;
@@ -298,7 +384,7 @@ run_async(struct wb_server *s, uint64_t now)
 			return;
 	} while (progress);
 	/* Only tails are left; they go when nothing else makes room. */
-	if (throttle_waiting(s->wb) && !s->bytes[EXTENT_WRITEBACK])
+	if (throttle_waiting(s->wb) && !writeback(s))
 		(void)round_files(s, true, now, &progress);
 }
 

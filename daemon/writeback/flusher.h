@@ -8,12 +8,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct wb_file;
 struct wb_server;
 
 /* Runs the passes that may run now: sync first, then one async at a time. */
 void flusher_run(struct wb_server *, uint64_t now);
 /* Is there a reason to write in the background? */
 bool flusher_wanted(const struct wb_server *);
+/* Somebody waits for the file, and it has something to write; or no more. */
+void flusher_sync(struct wb_file *, bool wanted, uint64_t now);
 /* Data as old as this is DIRTY now. */
 void flusher_age(struct wb_server *, uint64_t dirtied_usec);
 

@@ -8,7 +8,6 @@
 #include "daemon/writeback/writepages.h"
 
 #define BANDWIDTH_FIRST (100u << 20)	/* bytes a second, until measured */
-#define WSIZE_MAX (1u << 20)
 
 struct wb_server *
 wb_server_new(struct wb *wb, const struct wb_server_params *params,
@@ -30,7 +29,8 @@ wb_server_new(struct wb *wb, const struct wb_server_params *params,
 	TAILQ_INIT(&s->free_commits);
 	TAILQ_INIT(&s->want_commit);
 	congestion_init(&s->congestion, params->congestion_policy,
-			params->congestion_bytes, WSIZE_MAX);
+			params->congestion_bytes, &s->stats.async,
+			&s->stats.sync);
 	bandwidth_init(&s->bandwidth, BANDWIDTH_FIRST);
 	s->name = strdup(params->name);
 	if (!s->name || writepages_init(s) < 0 || commit_init(s) < 0) {

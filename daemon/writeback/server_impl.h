@@ -22,19 +22,20 @@ struct wb_server {
 	struct wb_file *files;		/* uthash by fh */
 	struct file_list dirty_files;	/* oldest first */
 	struct file_list unstable_files;
-	struct file_list sync_files;	/* somebody waits, first in first out */
+	struct file_list sync_files;	/* to be written for somebody who waits */
 	uint64_t next_age_usec;		/* no file is too old before */
 	uint64_t bytes[EXTENT_STATE_NR];
 
 	struct write_op_list free_ops;
 	struct write_op *ops;
-	unsigned ops_out;
+	unsigned ops_nr, ops_out;
 	struct commit_list free_commits;
 	struct file_list want_commit;	/* a COMMIT is due, none was free */
 	struct commit *commits;
 	unsigned commits_out;
 
 	struct congestion congestion;
+	struct congestion_pass async_pass;
 	struct bandwidth bandwidth;
 	unsigned char verf[WB_VERF];	/* the last seen */
 	bool have_verf;

@@ -26,12 +26,12 @@ flush_cause_name(enum flush_cause c)
 }
 
 static void
-queue_stats(struct congestion_stats *st, const struct congestion_queue *q)
+queue_stats(const struct congestion_queue *q, uint64_t writeback)
 {
-	st->limit = q->limit;
-	st->wake = q->wake;
-	st->congested = q->congested;
-	st->waiters = q->congested;
+	q->stats->limit = q->limit;
+	q->stats->wake = q->wake;
+	q->stats->congested = congestion_stops(q, writeback);
+	q->stats->waiters = q->waiting_nr;
 }
 
 static uint64_t
@@ -63,8 +63,8 @@ wb_server_stats(struct wb_server *s, uint64_t now)
 	st->writeback_bytes = s->bytes[EXTENT_WRITEBACK];
 	st->unstable_bytes = s->bytes[EXTENT_UNSTABLE];
 	st->oldest_dirty_us = oldest_dirty(s, now);
-	queue_stats(&st->async, &s->congestion.async);
-	queue_stats(&st->sync, &s->congestion.sync);
+	queue_stats(&s->congestion.async, s->bytes[EXTENT_WRITEBACK]);
+	queue_stats(&s->congestion.sync, s->bytes[EXTENT_WRITEBACK]);
 	return st;
 }
 

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "daemon/writeback/commit.h"
+#include "daemon/writeback/flusher.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/sync.h"
 #include "daemon/writeback/truncate.h"
@@ -202,18 +203,6 @@ finish(struct wb_file *f, struct sync_wait *w)
 	free(w);
 }
 
-static void
-on_sync_list(struct wb_file *f, bool wanted)
-{
-	struct wb_server *s = f->server;
-
-	if (wanted && !f->on_sync)
-		TAILQ_INSERT_TAIL(&s->sync_files, f, sync_link);
-	else if (!wanted && f->on_sync)
-		TAILQ_REMOVE(&s->sync_files, f, sync_link);
-	f->on_sync = wanted;
-}
-
 static bool
 at_rest(const struct wb_file *f)
 {
@@ -224,8 +213,10 @@ at_rest(const struct wb_file *f)
 
 /* One that asks for nothing to be written. */
 static void
-check_rest(struct wb_file *f, struct sync_wait *w)
+check_rest(struct wb_file *f, struct sync_wait *w, uint64_t now)
 {
+	if (w->kind == SYNC_PAUSE && f->commit)
+		commit_check(f, true, now);	/* it is waited for */
 	if (w->kind == SYNC_PAUSE ? at_rest(f) : TAILQ_EMPTY(&f->truncations))
 		finish(f, w);
 }
@@ -238,22 +229,23 @@ sync_check(struct wb_file *f, uint64_t now)
 
 	TAILQ_FOREACH_SAFE(w, &f->waits, link, next) {
 		if (!flushes(w->kind))
-			check_rest(f, w);
-		else if (has_older(&f->to_write, w->target_seq) ||
-		    has_older(&f->under_way, w->target_seq))
+			check_rest(f, w, now);
+		else if (has_older(&f->to_write, w->target_seq))
 			flush = true;
+		else if (has_older(&f->under_way, w->target_seq))
+			continue;
 		else if (waits_for_commit(f, w))
 			commit = true;
 		else
 			finish(f, w);
 	}
-	on_sync_list(f, flush);
+	flusher_sync(f, flush, now);
 	if (commit)
 		commit_check(f, true, now);
 }
 
 bool
-sync_target(const struct wb_file *f, uint64_t *target_seq, bool *only_close)
+sync_target(struct wb_file *f, uint64_t *target_seq, bool *only_close)
 {
 	const struct sync_wait *w;
 	bool any = false;
@@ -269,7 +261,7 @@ sync_target(const struct wb_file *f, uint64_t *target_seq, bool *only_close)
 		if (w->kind != SYNC_CLOSE)
 			*only_close = false;
 	}
-	return any;
+	return any && has_older(&f->to_write, *target_seq);
 }
 
 unsigned

@@ -54,7 +54,6 @@ void sync_group_end(struct sync_group *, struct wb *);
 void sync_drop(struct wb_file *);
 void sync_drop_done(wb_done_fn *, void *arg);
 /* What the flusher has to write for them; false: nothing. */
-bool sync_target(const struct wb_file *, uint64_t *target_seq,
-		 bool *only_close);
+bool sync_target(struct wb_file *, uint64_t *target_seq, bool *only_close);
 
 #endif

@@ -6,6 +6,7 @@
 #include "daemon/writeback/jukebox.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/truncate.h"
+#include "daemon/writeback/writepages.h"
 
 static void
 cut_held(struct wb_file *f, struct truncation *t)
@@ -148,5 +149,6 @@ file_truncate(struct wb_file *f, struct cred *cred, uint64_t size,
 	};
 	TAILQ_INSERT_TAIL(&f->truncations, t, link);
 	wb->now = now;
+	writepages_raise(f, WB_FOREGROUND);	/* it waits for those */
 	file_kick(f);
 }

@@ -21,6 +21,7 @@
 
 #define OPS_MIN 256		/* WRITEs queued and in flight, per server, */
 #define OPS_MAX 2048		/* unless it was said */
+#define SYNC_SHARE 4		/* one in so many is for sync passes alone */
 #define WSIZE_MIN 4096		/* no server refuses this for its size */
 #define ODD_MAX 8		/* WRITEs in a row of which nothing was written */
 
@@ -38,12 +39,13 @@ ops_nr(const struct wb_server_params *p)
 int
 writepages_init(struct wb_server *s)
 {
-	unsigned i, nr = ops_nr(&s->params);
+	unsigned i;
 
-	s->ops = calloc(nr, sizeof *s->ops);
+	s->ops_nr = ops_nr(&s->params);
+	s->ops = calloc(s->ops_nr, sizeof *s->ops);
 	if (!s->ops)
 		return -ENOMEM;
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < s->ops_nr; i++) {
 		TAILQ_INIT(&s->ops[i].extents);
 		LIST_INSERT_HEAD(&s->free_ops, &s->ops[i], link);
 	}
@@ -54,6 +56,12 @@ void
 writepages_free(struct wb_server *s)
 {
 	free(s->ops);
+}
+
+bool
+writepages_room(const struct wb_server *s, bool sync)
+{
+	return s->ops_out < s->ops_nr - (sync ? 0 : s->ops_nr / SYNC_SHARE);
 }
 
 /* ---- building ---- */
@@ -265,9 +273,10 @@ writepages(struct wb_file *f, const struct pass *p, uint64_t now)
 	struct extent *e;
 
 	while (r.bytes < p->portion_bytes) {
-		if (congestion_full(&s->congestion, p->sync,
+		if (congestion_full(p->sync ? &s->congestion.sync
+					    : &s->congestion.async,
 				    s->bytes[EXTENT_WRITEBACK]) ||
-		    jukebox_full(f)) {
+		    !writepages_room(s, p->sync) || jukebox_full(f)) {
 			r.more = next_start(f, p, 0) != NULL;
 			return r;
 		}

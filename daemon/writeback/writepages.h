@@ -45,6 +45,8 @@ int writepages_init(struct wb_server *);
 void writepages_free(struct wb_server *);
 struct pass_result writepages(struct wb_file *, const struct pass *,
 			      uint64_t now);
+/* Is a call object left for such a pass? */
+bool writepages_room(const struct wb_server *, bool sync);
 /* Its calls are not answered any more (the pipeline ends). */
 void writepages_drop(struct wb_file *);
 /* Somebody waits for the file now: its queued WRITEs rise. */
