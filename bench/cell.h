@@ -11,6 +11,7 @@
 #ifndef NFSWB_BENCH_CELL_H
 #define NFSWB_BENCH_CELL_H
 
+#include "daemon/writeback/pipeline.h"
 #include "daemon/writeback/server.h"
 #include "daemon/writeback/stats.h"
 #include "rpc/client.h"
@@ -19,8 +20,8 @@
 struct cell_params {
 	struct model_params model;
 	struct wb_server_params server;
-	bool fifo;			/* commit_priority of the slot table */
 	uint64_t limit_bytes, background_bytes;
+	enum dirty_throttling throttling;
 	uint32_t wsize;
 	unsigned writers;
 	uint64_t copy_bytes_per_sec;	/* of a writer */

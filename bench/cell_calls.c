@@ -161,7 +161,7 @@ queue(void *arg, struct wb_call *call)
 	c->op.done = served;
 	c->op.arg = c;
 	c->rpc.class = class_of[call->class];
-	c->rpc.urgent = !write;
+	c->rpc.urgent = call->ahead;
 	c->rpc.proc = write ? NFSPROC3_WRITE : NFSPROC3_COMMIT;
 	c->rpc.total = write ? WRITE_BYTES + (call->count + 3) / 4 * 4 :
 			       COMMIT_BYTES;

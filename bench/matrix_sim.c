@@ -85,18 +85,46 @@ set_model(struct cell_params *p, const char *v)
 static bool
 set_policy(struct cell_params *p, const char *v)
 {
-	unsigned nr;
-
-	if (!choice(v, "split single none", &nr))
-		return false;
-	p->server.congestion_policy = (enum congestion_policy)nr;
-	return true;
+	return choice(v, "split single none",
+		      (unsigned *)&p->server.congestion_policy);
 }
 
 static bool
 set_priority(struct cell_params *p, const char *v)
 {
-	return !strcmp(v, "ahead") || (p->fifo = !strcmp(v, "fifo"));
+	return choice(v, "ahead fifo", (unsigned *)&p->server.commit_priority);
+}
+
+static bool
+set_rule(struct cell_params *p, const char *v)
+{
+	return choice(v, "bandwidth kernel",
+		      (unsigned *)&p->server.commit_rule);
+}
+
+static bool
+set_throttling(struct cell_params *p, const char *v)
+{
+	return choice(v, "ioless none", (unsigned *)&p->throttling);
+}
+
+/* "pass+commits"; "none" */
+static bool
+set_bounds(struct cell_params *p, const char *v)
+{
+	unsigned all = BOUND_NONE, nr;
+	char word[16];
+	size_t n;
+
+	for (; *v; v += n + (v[n] == '+')) {
+		n = strcspn(v, "+");
+		snprintf(word, sizeof word, "%.*s", (int)n, v);
+		if (!choice(word, "none pass tails commits all", &nr))
+			return false;
+		all |= nr == 4 ? BOUND_ALL : nr ? 1u << (nr - 1) : 0;
+	}
+	p->server.bounds = (enum wb_bounds)all;
+	return true;
 }
 
 static bool
@@ -176,6 +204,10 @@ static const struct option options[] = {
 	{ "writers", "each with a file of its own", set_writers },
 	{ "policy", "congestion_policy: split, single, none", set_policy },
 	{ "priority", "commit_priority: ahead, fifo", set_priority },
+	{ "rule", "commit_rule: bandwidth, kernel", set_rule },
+	{ "bounds", "of none, pass, tails, commits, all; a+b", set_bounds },
+	{ "throttling", "dirty_throttling: none, ioless (none)",
+	  set_throttling },
 	{ "sync", "1: and a sync writer, 4 KiB every 100 ms", set_sync },
 	{ "slots", "calls in flight (16)", set_slots },
 	{ "wsize", "bytes (1M)", set_wsize },
@@ -309,6 +341,8 @@ set_defaults(struct cell_params *p)
 		p->server.congestion_bytes =
 			p->limit_bytes / 8 > 512 * KIB ?
 			p->limit_bytes / 8 : 512 * KIB;
+	/* so many that they are no limit, whatever the policy */
+	p->server.write_nr = (unsigned)(p->limit_bytes / (256 * KIB)) + 1024;
 }
 
 int
@@ -318,6 +352,7 @@ main(int argc, char **argv)
 		.server = { .name = "sim", .slot_nr = 16,
 			    .congestion_policy = CONGESTION_SPLIT },
 		.limit_bytes = 100 * MIB,
+		.throttling = THROTTLE_NONE,
 		.wsize = MIB,
 		.writers = 1,
 		.copy_bytes_per_sec = 5000000000,
