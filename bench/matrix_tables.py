@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""matrix_tables - the values as text: by figure, by variant, against the goals"""
+
+import matrix_cells as cells
+import matrix_goals as goals
+
+# As the patch of 2011 named them, and what they are counted in.
+FIGURES = [
+    ('write_bw', 'MB/s on stable storage'),
+    ('nfs_nr_commits', 'calls'),
+    ('nfs_nr_writes', 'calls'),
+    ('nfs_commit_size', 'MB'),
+    ('nfs_write_size', 'MB'),
+    ('nfs_write_queue_time', 'ms'),
+    ('nfs_write_rtt_time', 'ms'),
+    ('nfs_write_execute_time', 'ms'),
+    ('nfs_commit_queue_time', 'ms'),
+    ('nfs_commit_rtt_time', 'ms'),
+    ('nfs_commit_execute_time', 'ms'),
+]
+
+
+def change(without, with_):
+    if not without:
+        return '' if not with_ else 'new'
+    return '%+.1f%%' % ((with_ / without - 1) * 100)
+
+
+def heading(text):
+    return ['', text, '=' * len(text), '']
+
+
+def figure_table(model, data, name, unit, without, with_):
+    bound = model == 'disk' and name == 'write_bw'
+    lines = ['%s (%s)' % (name, unit),
+             '%-26s %12s %9s %12s  %8s%s' % (
+                 'case', 'without', 'change', 'with', 'spread',
+                 '     bound  of it' if bound else '')]
+    for case in data.cases():
+        a = data.median(without, case, name)
+        b = data.median(with_, case, name)
+        line = '%-26s %12.2f %9s %12.2f  %7.1f%%' % (
+            cells.case_name(*case), a, change(a, b), b,
+            data.spread(with_, case, name) * 100)
+        if bound:
+            most = cells.physical_bound(*case)
+            line += '  %8.2f %5.0f%%' % (most, b / most * 100)
+        lines.append(line)
+    a, b = data.total(without, name), data.total(with_, name)
+    line = '%-26s %12.2f %9s %12.2f' % ('TOTAL ' + name, a, change(a, b), b)
+    if bound:
+        most = sum(cells.physical_bound(*c) for c in data.cases())
+        line += '  %8s  %8.2f %5.0f%%' % ('', most, b / most * 100)
+    return lines + [line, '']
+
+
+def commits_table(data, without, with_):
+    lines = ['COMMITs per GB', '%-26s %12s %9s %12s' % (
+        'case', 'without', 'change', 'with')]
+    for case in data.cases():
+        a = data.median(without, case, 'commits_per_gb')
+        b = data.median(with_, case, 'commits_per_gb')
+        lines.append('%-26s %12.1f %9s %12.1f' % (
+            cells.case_name(*case), a, change(a, b), b))
+    return lines + ['']
+
+
+def figure_tables(model, data, without, with_):
+    lines = heading('%s against %s' % (with_, without))
+    for name, unit in FIGURES:
+        lines += figure_table(model, data, name, unit, without, with_)
+    return lines + commits_table(data, without, with_)
+
+
+def worst_cell(data, variant, against):
+    """The greatest loss of write_bw and its cell."""
+    losses = []
+    for case in data.cases():
+        a = data.median(against, case, 'write_bw')
+        b = data.median(variant, case, 'write_bw')
+        losses.append((b / a - 1 if a else 0, cells.case_name(*case)))
+    return min(losses)
+
+
+def gigabytes(data, variant):
+    return sum(data.median(variant, c, 'nfs_nr_commits') /
+               (data.median(variant, c, 'commits_per_gb') or 1)
+               for c in data.cases())
+
+
+def attribution_row(data, variant, baseline):
+    bw, was = data.total(variant, 'write_bw'), data.total(baseline, 'write_bw')
+    queue = data.total(variant, 'nfs_write_queue_time')
+    queue_was = data.total(baseline, 'nfs_write_queue_time')
+    gb = gigabytes(data, variant)
+    worst, where = worst_cell(data, variant, baseline)
+    return '%-34s %9.2f %8s %12.1f %8s %9.1f %7.3f %+7.1f%% %s' % (
+        variant, bw, change(was, bw), queue, change(queue_was, queue),
+        data.total(variant, 'nfs_nr_commits') / gb if gb else 0,
+        data.total(variant, 'nfs_write_size') / len(data.cases()),
+        worst * 100, where)
+
+
+ATTRIBUTION_HEAD = '%-34s %9s %8s %12s %8s %9s %7s %8s %s' % (
+    'variant', 'write_bw', 'change', 'queue, ms', 'change', 'COMMIT/GB',
+    'size', 'worst', 'cell')
+
+
+def attribution(data, baseline):
+    """Every combination against the baseline, then one step after the other."""
+    variants = data.variants()
+    if baseline not in variants:
+        return []
+    lines = heading('What each contributes: totals against %s' % baseline)
+    lines.append(ATTRIBUTION_HEAD)
+    lines += [attribution_row(data, v, baseline) for v in variants]
+    steps = [s for s in cells.STEPS if s in variants]
+    lines += ['', 'Step by step, each against the line before (bounds: '
+              'against %s)' % cells.OURS, ATTRIBUTION_HEAD]
+    before = None
+    for step in steps:
+        lines.append(attribution_row(data, step, before or step))
+        if before is None or not step.startswith(cells.OURS):
+            before = step
+        elif step == cells.OURS:
+            before = step
+    return lines + main_effects(data) + ['']
+
+
+def main_effects(data):
+    """A factor's mean effect over all settings of the others."""
+    lines = ['', 'Mean effect on the total write_bw, over all settings of the '
+             'others']
+    factors = [('policy', 0, [('none', 'single'), ('none', 'split'),
+                              ('single', 'split')]),
+               ('priority', 1, [('fifo', 'ahead')]),
+               ('rule', 2, [('kernel', 'bandwidth')])]
+    there = set(data.variants())
+    for name, place, pairs in factors:
+        for a, b in pairs:
+            ratios = []
+            for v in there:
+                parts = v.split('+')
+                if len(parts) != 3 or parts[place] != a:
+                    continue
+                other = '+'.join(parts[:place] + [b] + parts[place + 1:])
+                if other in there:
+                    ratios.append(data.total(other, 'write_bw') /
+                                  data.total(v, 'write_bw'))
+            if ratios:
+                lines.append('%-10s %-8s -> %-10s %+6.1f%%  (%+.1f%% to '
+                             '%+.1f%%)' % (
+                                 name, a, b,
+                                 (sum(ratios) / len(ratios) - 1) * 100,
+                                 (min(ratios) - 1) * 100,
+                                 (max(ratios) - 1) * 100))
+    return lines
+
+
+SCENE_TITLES = {
+    'sync': 'A sync writer (4 KiB and fsync, every 100 ms) beside %d floods',
+    'told-apart': 'The same, congestion_kb = 2048: async WRITEs always wait',
+}
+
+
+def scene_table(data, scene):
+    lines = heading(SCENE_TITLES[scene] % cells.FLOODS
+                    if '%' in SCENE_TITLES[scene] else SCENE_TITLES[scene])
+    lines.append('%-34s %6s %7s %10s %10s %10s   %10s %9s' % (
+        'fsync, ms', 'limit', 'fsyncs', 'p50', 'p99', 'max',
+        'write+ p99', 'floods'))
+    for variant in data.variants(scene):
+        for case in data.cases(scene):
+            m = [data.median(variant, case, n, scene) for n in (
+                'fsyncs', 'fsync_p50', 'fsync_p99', 'fsync_max',
+                'sync_write_p99', 'write_bw')]
+            lines.append('%-34s %6s %7d %10.1f %10.1f %10.1f   %10.1f %9.2f'
+                         % ((variant, cells.limit_name(case[0])) + tuple(m)))
+    return lines + ['']
+
+
+def spread_line(data, variant):
+    spreads = [(data.spread(variant, c, 'write_bw'), cells.case_name(*c))
+               for c in data.cases()]
+    most, where = max(spreads)
+    return 'spread of write_bw over the seeds, %s: mean %.2f%%, most %.2f%% ' \
+        '(%s)' % (variant, sum(s for s, _ in spreads) / len(spreads) * 100,
+                  most * 100, where)
+
+
+def report(model, data, about, without, with_):
+    lines = ['The matrix: %s' % model, '']
+    lines += ['%-10s %s' % (name + ':', value) for name, value in about]
+    there = data.variants()
+    if without in there and with_ in there:
+        lines += ['', spread_line(data, without), spread_line(data, with_)]
+    lines += goals.report(model, data, without, with_)
+    others = [w for w in (with_, cells.OURS + '+bounds') if w in there]
+    if without in there:
+        lines += attribution(data, without)
+        for other in dict.fromkeys(others):
+            lines += figure_tables(model, data, without, other)
+    for scene in cells.SCENES:
+        if data.variants(scene):
+            lines += scene_table(data, scene)
+    return '\n'.join(lines)
