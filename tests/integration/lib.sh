@@ -172,6 +172,16 @@ await() {
 	done
 }
 
+# a_moment MSEC: so much time at most, by the dice.  For the moment at which
+# something dies; nothing waits so for anything.  Nothing is ever read here.
+a_moment() {
+	if [ -z "${never:-}" ]; then
+		mkfifo "$tmp/never"
+		exec {never}<> "$tmp/never"
+	fi
+	read -r -t "$(printf '0.%03d' $((RANDOM % $1 + 1)))" -u "$never"
+}
+
 # the server
 
 need_ganesha() {

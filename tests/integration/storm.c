@@ -3,13 +3,17 @@
  * storm.c - an application on libnfswb that does all kinds of things to one
  * file, by turns in several sessions, and knows what must become of it
  *
- *	storm TARGET EXPECTED SEED SESSIONS KINDS [MAX]
+ *	storm TARGET EXPECTED SEED SESSIONS KINDS [MAX [MIRROR]]
  *
  * KINDS: w writes anywhere in the file's first MAX bytes (1 MiB), over each
  * other; a appends; t truncates; r reads and compares; s fsyncs; c closes and
  * opens again.  Each step is done by one of the sessions, so order between
  * sessions is tried too.  A line is printed for each step that is done; the pipe
- * holds few of them, so whoever reads it keeps in step.
+ * holds few of them, so whoever reads it keeps in step.  The line of an fsync or
+ * close that returned 0 has a capital letter.
+ *
+ * MIRROR: the same file where the server keeps it.  It is compared whenever such
+ * a call has returned 0: nothing was accepted meanwhile, so it must be equal.
  *
  * When the pipe's reader is gone all is closed, and EXPECTED, a local file,
  * holds what the file must hold.  Exit code 0: no call failed and every read
@@ -34,7 +38,7 @@
 static struct nfswb *wb[SESSIONS_MAX];
 static struct nfswb_file *file[SESSIONS_MAX];
 static unsigned session_nr;
-static const char *target;
+static const char *target, *mirror;
 static int oflags = O_RDWR;
 static uint8_t space[SPACE_BYTES];	/* what the file must hold */
 static size_t size, max = 1u << 20;
@@ -134,11 +138,35 @@ do_read(unsigned s)
 		wrong("a read saw the end of the file too early", at);
 }
 
+/* The call returned 0: all that was accepted must be there. */
+static void
+acknowledged(const char *what)
+{
+	static uint8_t there[SPACE_BYTES + 1];
+	size_t n, i;
+	FILE *f;
+
+	if (!mirror)
+		return;
+	f = fopen(mirror, "re");
+	if (!f) {
+		perror(mirror);
+		exit(1);
+	}
+	n = fread(there, 1, sizeof there, f);
+	fclose(f);
+	for (i = 0; i < n && i < size && there[i] == space[i]; i++)
+		;
+	if (n != size || i < size)
+		wrong(what, i);
+}
+
 static void
 do_fsync(unsigned s)
 {
 	if (nfswb_fsync(file[s]))
 		die("fsync", s);
+	acknowledged("after an fsync the server holds other bytes");
 }
 
 static void
@@ -154,6 +182,7 @@ do_close(unsigned s)
 {
 	if (nfswb_close(file[s]))
 		die("close", s);
+	acknowledged("after a close the server holds other bytes");
 	do_open(s, 0);
 }
 
@@ -163,7 +192,7 @@ step(const char *kinds)
 {
 	char line[LINE_BYTES];
 	unsigned s = (unsigned)dice(session_nr);
-	char kind = kinds[dice(strlen(kinds))];
+	char kind = kinds[dice(strlen(kinds))], done = kind;
 
 	switch (kind) {
 	case 'w':
@@ -180,15 +209,19 @@ step(const char *kinds)
 		do_read(s);
 		break;
 	case 's':
-		if (dice(4) == 0)
+		if (dice(4) == 0) {
 			do_fsync(s);
+			done = 'S';
+		}
 		break;
 	case 'c':
-		if (dice(4) == 0)
+		if (dice(4) == 0) {
 			do_close(s);
+			done = 'C';
+		}
 		break;
 	}
-	snprintf(line, sizeof line, "%*c", LINE_BYTES - 1, kind);
+	snprintf(line, sizeof line, "%*c", LINE_BYTES - 1, done);
 	line[LINE_BYTES - 1] = '\n';
 	return write(STDOUT_FILENO, line, LINE_BYTES) == LINE_BYTES;
 }
@@ -218,6 +251,8 @@ main(int argc, char **argv)
 		return 2;
 	if (argc > 6)
 		max = strtoull(argv[6], NULL, 0);
+	if (argc > 7)
+		mirror = argv[7];
 	if (strchr(argv[5], 'a'))
 		oflags |= O_APPEND;
 	for (s = 0; s < session_nr; s++) {

@@ -15,16 +15,14 @@ epoch=1000
 server_start $epoch
 # Little room, so that everything is waited for; what was sent twice is soon
 # open again, or most of the time would be spent in waiting for that.
-nfswbd_config 'slab_bytes = 4M' 'dirty_bytes = 16M' \
-	'dirty_background_bytes = 512K' 'late_duplicate_sec = 1'
+small_config() {
+	nfswbd_config 'slab_bytes = 4M' 'dirty_bytes = 16M' \
+		'dirty_background_bytes = 512K' 'late_duplicate_sec = 1' "$@"
+}
+small_config
 nfswbd_start
 
-# a_moment MSEC: so much time at most.  Nothing is ever read here.
-mkfifo "$tmp/never" "$tmp/storm.out"
-exec {never}<> "$tmp/never"
-a_moment() {
-	read -r -t "$(printf '0.%03d' $((RANDOM % $1 + 1)))" -u "$never"
-}
+mkfifo "$tmp/storm.out"
 
 # The deaths.  Each returns when what was killed is started again.
 
@@ -171,17 +169,42 @@ death_forget() {
 	[ $moment = 2 ] && kill -USR1 "$sim_pid"
 }
 
-setpriv --pdeathsig KILL "$top_builddir/tests/nfssim" > "$tmp/sim.out" \
-	2> "$tmp/sim.err" < /dev/null &
-sim_pid=$!
-children="$children $sim_pid"
-await 10 grep -q port "$tmp/sim.out" || bail "nfssim does not start"
-read -r _ sim_port < "$tmp/sim.out"
-storm_url="nfs://127.0.0.1/export/storm?nfsport=$sim_port&mountport=$sim_port"
+# sim_start OPTION...
+sim_start() {
+	: > "$tmp/sim.out"
+	setpriv --pdeathsig KILL "$top_builddir/tests/nfssim" "$@" \
+		> "$tmp/sim.out" 2> "$tmp/sim.err" < /dev/null &
+	sim_pid=$!
+	children="$children $sim_pid"
+	await 10 grep -q port "$tmp/sim.out" || bail "nfssim does not start"
+	read -r _ sim_port < "$tmp/sim.out"
+	storm_url="nfs://127.0.0.1/export/storm"
+	storm_url="$storm_url?nfsport=$sim_port&mountport=$sim_port"
+}
+
+sim_start
 storm_survives "with a server that forgets" "forget kill" 2 wwwwrsc
 storm_survives "appends to it" "forget" 2 aaaars
 storm_survives "truncates on it" "forget" 2 wwtrs
 process_kill "$sim_pid" KILL 5
+
+# A server whose reply is lost with the connection and that drops each copy of
+# the call: it takes a fresh xid to get on.  Of what the daemon had under way
+# when it was killed, too, the next one's calls are no copies.
+nfswbd_kill
+small_config 'timeo = 1' 'retrans = 2'
+sim_start --json --drc cut --seed "$SEED" --fault \
+	'WRITE every=40 : cut; WRITE every=61 : cut-half; COMMIT every=9 : cut'
+nfswbd_start
+storm_survives "with a server that drops copies" "kill" 2 wwwwwwsrc
+storm_survives "appends to such a one" "kill" 2 aaaaars
+process_kill "$sim_pid" TERM 5
+check "copies were dropped indeed" grep -Eq '"drc_drops": *[1-9]' \
+	"$tmp/sim.out"
+sim_pid=
+nfswbd_kill
+small_config
+nfswbd_start
 
 # put of many small files at once, and of a large one.
 
