@@ -118,11 +118,12 @@ fsinfo_refused(struct place *p, int err)
 {
 	char text[512];
 
+	/* Linux says EPERM for the port */
 	snprintf(text, sizeof text, "server %s does not tell its limits for "
 		 "'%s' (FSINFO): %s%s", p->found->name, p->export,
-		 strerror(-err), err == -EACCES ? "; it may demand a source "
-		 "port below 1024: resvport = yes, or 'insecure' in its "
-		 "exports" : "");
+		 strerror(-err), err != -EACCES && err != -EPERM ? "" :
+		 "; it may demand a source port below 1024: resvport = yes, or "
+		 "'insecure' in its exports");
 	attempt_fail(p, err, text);
 }
 

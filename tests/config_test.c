@@ -167,7 +167,7 @@ static const struct {
 	{ "[nfswbd]\nslab_bytes = 8G\n", 2, "out of range" },
 	{ "[nfswbd]\nslab_bytes = 99999999999999999999\n", 2, "out of range" },
 	{ "[nfswbd]\ndirty_bytes = 99999999999T\n", 2, "out of range" },
-	{ "[nfswbd]\nwsize = 1\n", 2, "from 1K to 1M, or 0" },
+	{ "[nfswbd]\nwsize = 1\n", 2, "from 4K to 1M, or 0" },
 	{ "[nfswbd]\nsocket_mode = 0888\n", 2, "octal" },
 	{ "[nfswbd]\nsoft = maybe\n", 2, "give no or yes" },
 	{ "[nfswbd]\nresvport = 1\n", 2, "no, yes or auto" },

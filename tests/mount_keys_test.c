@@ -2,11 +2,14 @@
 /*
  * mount_keys_test.c - the keys of a [mount], and what FSINFO says, on the wire
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/log.h"
@@ -15,19 +18,25 @@
 #include "tests/names_rig.h"
 #include "tests/unit.h"
 
-/* What the server saw of WRITEs. */
+/* What the server saw of WRITEs and READs. */
 static struct {
 	unsigned nr, of_stable[3];
-	uint32_t largest;
+	uint32_t largest, largest_read;
+	unsigned wanted;
+	bool lose;			/* what WRITEs are answered */
 } writes;
 
 static void
 watch_writes(void *arg, const struct nfssim_call *c, struct nfssim_verdict *v)
 {
 	(void)arg;
-	(void)v;
-	if (c->prog != NFSSIM_NFS || c->proc != NFSPROC3_WRITE)
+	if (c->prog != NFSSIM_NFS)
 		return;
+	if (c->proc == NFSPROC3_READ && c->count > writes.largest_read)
+		writes.largest_read = c->count;
+	if (c->proc != NFSPROC3_WRITE)
+		return;
+	v->lose_reply = writes.lose;
 	writes.nr++;
 	writes.of_stable[c->stable]++;
 	if (c->count > writes.largest)
@@ -36,11 +45,11 @@ watch_writes(void *arg, const struct nfssim_call *c, struct nfssim_verdict *v)
 
 /* A world whose mount "m" is the export; set its keys, then open_there. */
 static struct config_server *
-start_mount(void)
+start_mount_of(const struct nfssim_options *options)
 {
 	static char target[128];
 
-	world_start(NULL);
+	world_start(options);
 	memset(&writes, 0, sizeof writes);
 	snprintf(target, sizeof target,
 		 "nfs://127.0.0.1:%u/export?mountport=%u", w.port, w.port);
@@ -53,6 +62,12 @@ start_mount(void)
 	return &w.mount.server;
 }
 
+static struct config_server *
+start_mount(void)
+{
+	return start_mount_of(NULL);
+}
+
 static void
 end_mount(void)
 {
@@ -61,16 +76,23 @@ end_mount(void)
 	world_end();
 }
 
-static struct wb_handle *
-open_there(const char *path, int oflags)
+static int
+try_open_there(const char *path, int oflags)
 {
-	struct wb_handle *h;
 	char target[128];
 
 	snprintf(target, sizeof target, "m:/%s", path);
 	w.file = NULL;
 	ns_open(w.ns, target, w.cred, oflags, 0644, 77, answered, NULL);
-	CU_ASSERT_EQUAL_FATAL(answer(), 0);
+	return answer();
+}
+
+static struct wb_handle *
+open_there(const char *path, int oflags)
+{
+	struct wb_handle *h;
+
+	CU_ASSERT_EQUAL_FATAL(try_open_there(path, oflags), 0);
 	h = handle_open(w.file, w.cred, oflags);
 	file_put(w.file);
 	return h;
@@ -129,6 +151,192 @@ wsize_is_what_the_mount_says(void)
 	CU_ASSERT_EQUAL(writes.largest, 4096);
 	CU_ASSERT_EQUAL(writes.nr, 5);
 	CU_ASSERT_EQUAL(do_close(h), 0);
+	end_mount();
+}
+
+static void
+rsize_is_what_the_mount_says(void)
+{
+	static char text[8001];
+	struct wb_handle *h;
+
+	memset(text, 'x', sizeof text - 1);
+	start_mount()->rsize = 4096;
+	h = open_there("f", O_RDWR | O_CREAT);
+	write_text(h, text, 0);
+	sync_it(h);
+	ns_read(w.ns, handle_file(h), w.cred, 0, 8000, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	CU_ASSERT_EQUAL(w.length, 8000);
+	CU_ASSERT_EQUAL(writes.largest_read, 4096);
+	CU_ASSERT_EQUAL(calls(NFSPROC3_READ), 2);
+	CU_ASSERT_EQUAL(do_close(h), 0);
+	end_mount();
+}
+
+/* ---- what is under way at once: no WRITE is answered until all has come ---- */
+
+static bool
+as_many_as_wanted(void)
+{
+	return writes.nr >= writes.wanted;
+}
+
+static unsigned turns;
+
+static bool
+turned_often(void)
+{
+	return ++turns == 50;
+}
+
+/* Whatever could still come has come then. */
+static unsigned
+writes_out(unsigned wanted)
+{
+	writes.wanted = wanted;
+	CU_ASSERT(comes_true(as_many_as_wanted));
+	turns = 0;
+	comes_true(turned_often);
+	return writes.nr;
+}
+
+static void
+answer_from_now_on(void)
+{
+	writes.lose = false;
+	nfssim_cut(w.sim);
+}
+
+static char much[(2 << 20) + 1];
+
+static void
+slot_table_entries_is_the_most_calls_in_flight(void)
+{
+	static const unsigned slots[] = { 2, 5, 20 };
+	unsigned i;
+
+	memset(much, 'x', 30 * 4096);
+	much[30 * 4096] = 0;
+	for (i = 0; i < 3; i++) {
+		struct config_server *c = start_mount();
+		struct wb_handle *h;
+
+		c->slot_table_entries = slots[i];
+		c->wsize = 4096;
+		h = open_there("f", O_WRONLY | O_CREAT);
+		writes.lose = true;
+		write_text(h, much, 0);
+		handle_fsync(h, loop_now(w.loop), file_answered, NULL);
+		CU_ASSERT_EQUAL(writes_out(slots[i]), slots[i]);
+		answer_from_now_on();
+		CU_ASSERT_EQUAL(answer(), 0);
+		CU_ASSERT_EQUAL(writes.nr, 30 + slots[i]);
+		CU_ASSERT_EQUAL(nfssim_size(w.sim, "f", NFSSIM_STABLE),
+				30 * 4096);
+		CU_ASSERT_EQUAL(do_close(h), 0);
+		end_mount();
+	}
+}
+
+/* Nobody fsyncs: a writer lacks room. */
+static void
+write_until_full(struct wb_handle *h)
+{
+	uint64_t at = 0;
+	int64_t n;
+
+	do {
+		n = slab_write(w.slab, h, much, 1 << 20, at, loop_now(w.loop));
+		CU_ASSERT_FATAL(n >= 0);
+		at += (uint64_t)n;
+	} while (n);
+}
+
+/* How many WRITEs of 64 KiB are under way where the mount says 64 KiB. */
+static unsigned
+under_way(enum congestion_policy policy, bool sync, unsigned wanted)
+{
+	struct config_server *c = start_mount();
+	struct wb_handle *h;
+	unsigned nr;
+
+	memset(much, 'x', 2 << 20);
+	much[2 << 20] = 0;
+	c->congestion_kb = 64;
+	c->congestion_policy = policy;
+	c->wsize = 65536;
+	h = open_there("f", O_WRONLY | O_CREAT);
+	writes.lose = true;
+	if (sync) {
+		write_text(h, much, 0);
+		handle_fsync(h, loop_now(w.loop), file_answered, NULL);
+	} else {
+		write_until_full(h);
+	}
+	nr = writes_out(wanted);
+	answer_from_now_on();
+	if (!sync)
+		handle_fsync(h, loop_now(w.loop), file_answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	CU_ASSERT_EQUAL(do_close(h), 0);
+	end_mount();
+	return nr;
+}
+
+/* As congestion.c says it: a pass ends when it has passed its mark; sync ones
+   by a mark of their own, a wsize of 1 MiB higher. */
+static void
+congestion_is_what_the_mount_says(void)
+{
+	CU_ASSERT_EQUAL(under_way(CONGESTION_SPLIT, false, 2), 2);
+	CU_ASSERT_EQUAL(under_way(CONGESTION_SPLIT, true, 18), 18);
+	CU_ASSERT_EQUAL(under_way(CONGESTION_SINGLE, false, 2), 2);
+	CU_ASSERT_EQUAL(under_way(CONGESTION_SINGLE, true, 32), 32);
+	CU_ASSERT(under_way(CONGESTION_NONE, false, 32) >= 32);
+	CU_ASSERT_EQUAL(under_way(CONGESTION_NONE, true, 32), 32);
+}
+
+/* ---- ports ---- */
+
+static bool
+may_bind_reserved(void)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_STREAM, 0), port, err = -1;
+
+	for (port = 1023; port >= 512 && err; port--) {
+		in.sin_port = htons((uint16_t)port);
+		err = bind(fd, (struct sockaddr *)&in, sizeof in);
+		if (err && errno != EADDRINUSE)
+			break;
+	}
+	close(fd);
+	return !err;
+}
+
+/* kofemann/ms-nfs41-client#13, sahlberg/libnfs#237: the server wants a port
+   below 1024, and there was no way to choose */
+static void
+resvport_is_what_the_mount_says(void)
+{
+	struct nfssim_options secure = { .secure_port = true };
+
+	start_mount_of(&secure)->resvport = RPC_RESVPORT_NO;
+	CU_ASSERT_EQUAL(try_open_there("f", O_WRONLY | O_CREAT), -EPERM);
+	CU_ASSERT_PTR_NOT_NULL(strstr(w.text, "1024"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(w.text, "resvport = yes"));
+	end_mount();
+	start_mount()->resvport = RPC_RESVPORT_NO;
+	CU_ASSERT_EQUAL(do_close(open_there("f", O_WRONLY | O_CREAT)), 0);
+	end_mount();
+	if (!may_bind_reserved())
+		return;
+	start_mount_of(&secure)->resvport = RPC_RESVPORT_YES;
+	CU_ASSERT_EQUAL(do_close(open_there("f", O_WRONLY | O_CREAT)), 0);
+	end_mount();
+	start_mount_of(&secure)->resvport = RPC_RESVPORT_AUTO;
+	CU_ASSERT_EQUAL(do_close(open_there("f", O_WRONLY | O_CREAT)), 0);
 	end_mount();
 }
 
@@ -241,6 +449,10 @@ mounts_of_one_server_that_disagree_are_told(void)
 UNIT_TESTS(mount_keys,
 	UNIT(stable_is_what_the_mount_says),
 	UNIT(wsize_is_what_the_mount_says),
+	UNIT(rsize_is_what_the_mount_says),
+	UNIT(slot_table_entries_is_the_most_calls_in_flight),
+	UNIT(congestion_is_what_the_mount_says),
+	UNIT(resvport_is_what_the_mount_says),
 	UNIT(files_end_where_fsinfo_says),
 	UNIT(soft_mount_gives_up_after_retrans_times_timeo),
 	UNIT(hard_mount_goes_on),
