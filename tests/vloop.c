@@ -197,7 +197,7 @@ run_watches(struct vloop *v)
 	bool ran = false;
 	unsigned nr, i, events;
 
-	if (poll_watches(v, &nr) <= 0)
+	if (TAILQ_EMPTY(&v->watches) || poll_watches(v, &nr) <= 0)
 		return false;
 	for (i = 0; i < nr; i++) {
 		w = v->pfd_watch[i];

@@ -34,7 +34,7 @@ wb_new(const struct wb_limits *limits, const struct wb_hooks *hooks, void *arg,
 	wb->now = now;
 	/* above all that an earlier instance gave (CLOCK_BOOTTIME, ns) */
 	wb->seq = now * 1000;
-	wb->deadline = UINT64_MAX;
+	wb->deadline = wb->next_clean_usec = UINT64_MAX;
 	LIST_INIT(&wb->servers);
 	LIST_INIT(&wb->slabs);
 	TAILQ_INIT(&wb->waiting);
@@ -251,6 +251,8 @@ reap_slabs(struct wb *wb)
 {
 	struct slab *s, *next;
 
+	if (!wb->released_nr)
+		return;
 	LIST_FOREACH_SAFE(s, &wb->slabs, link, next)
 		(void)slab_reap(s);
 }

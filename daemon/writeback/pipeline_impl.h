@@ -34,6 +34,8 @@ struct wb {
 	struct file_list short_files;	/* lack slots to cut something */
 	struct server_list servers;
 	struct slab_list slabs;
+	unsigned released_nr;		/* slabs that end */
+	uint64_t next_clean_usec;	/* no CLEAN chunk expires before */
 	struct slab_wait_list waiting;	/* slabs, first in first out */
 	struct file_list kicked;
 	struct file_list timed;		/* to be kicked at a time */

@@ -3,7 +3,8 @@
  * reclaim.c - room out of what is on stable storage
  *
  * A slab's CLEAN chunks stand in the order in which they became CLEAN, so the
- * oldest is the first: O(1) a chunk, plus its extents.
+ * oldest is the first: O(1) a chunk, plus its extents.  All slabs are looked at
+ * only when one of them can have a chunk that expires.
  */
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/reclaim.h"
@@ -59,12 +60,26 @@ reclaim_chunk(struct slab *s)
 }
 
 void
+reclaim_clean_from(struct wb *wb, uint64_t since_usec)
+{
+	uint64_t due = since_usec + wb->limits.clean_expire_usec;
+
+	if (due < wb->next_clean_usec)
+		wb->next_clean_usec = due;
+}
+
+void
 reclaim_expire(struct wb *wb, uint64_t now)
 {
 	struct slab *s;
 	struct chunk *c;
 	uint64_t keep = wb->limits.clean_expire_usec;
 
+	if (now < wb->next_clean_usec) {
+		wb_due(wb, wb->next_clean_usec);
+		return;
+	}
+	wb->next_clean_usec = UINT64_MAX;
 	LIST_FOREACH(s, &wb->slabs, link) {
 		while ((c = TAILQ_FIRST(&s->clean)) &&
 		       now - c->used_usec >= keep) {
@@ -76,6 +91,7 @@ reclaim_expire(struct wb *wb, uint64_t now)
 					      NFSWB_CHUNK_BYTES);
 		}
 		if (c)
-			wb_due(wb, c->used_usec + keep);
+			reclaim_clean_from(wb, c->used_usec);
 	}
+	wb_due(wb, wb->next_clean_usec);
 }

@@ -21,6 +21,8 @@ struct chunk *reclaim_chunk(struct slab *);
 bool reclaim_clean_chunk(struct slab *);
 /* The same where list slots, not chunks, are short: the oldest CLEAN extent. */
 bool reclaim_clean_extent(struct slab *);
+/* A chunk is CLEAN since then. */
+void reclaim_clean_from(struct wb *, uint64_t since_usec);
 /* CLEAN data that nobody wanted for clean_expire. */
 void reclaim_expire(struct wb *, uint64_t now);
 

@@ -58,6 +58,7 @@ static void
 slab_free(struct slab *s)
 {
 	LIST_REMOVE(s, link);
+	s->wb->released_nr -= s->released;
 	free(s->import);
 	free(s->chunk);
 	free(s->extent);
@@ -89,6 +90,8 @@ slab_chunk_move(struct slab *s, struct chunk *c, enum chunk_state to)
 	c->state = to;
 	TAILQ_INSERT_TAIL(list_of(s, to), c, link);
 	c->used_usec = s->wb->now;
+	if (to == CHUNK_CLEAN)
+		reclaim_clean_from(s->wb, s->wb->now);
 }
 
 void
@@ -193,6 +196,7 @@ slab_release(struct slab *s, uint64_t now)
 	struct chunk *c, *next;
 
 	s->wb->now = now;
+	s->wb->released_nr += !s->released;
 	s->released = true;
 	if (s->importing)
 		slab_import_end(s);

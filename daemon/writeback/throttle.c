@@ -208,8 +208,10 @@ take_back_idle(struct wb *wb, struct slab *for_slab, bool own_only,
 	struct slab *s;
 	struct chunk *c, *next;
 
+	if (!own_only && !wb->granted_bytes)
+		return;
 	LIST_FOREACH(s, &wb->slabs, link) {
-		if (own_only && s != for_slab)
+		if (own_only ? s != for_slab : !s->granted_bytes)
 			continue;
 		slab_check_closed(s);
 		TAILQ_FOREACH_SAFE(c, &s->open, link, next) {
