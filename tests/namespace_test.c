@@ -611,6 +611,27 @@ renaming_over_an_open_file_hides_it(void)
 }
 
 static void
+renaming_to_another_server_is_refused(void)
+{
+	unsigned port;
+	int fd = listen_on_loopback(&port);
+	char there[128];
+
+	start();
+	CU_ASSERT_EQUAL_FATAL(nfssim_listen(w.sim, fd), 0);
+	CU_ASSERT_EQUAL(do_open("f", O_WRONLY | O_CREAT, 0644), 0);
+	file_put(w.file);
+	snprintf(there, sizeof there, "nfs://127.0.0.1:%u/export/g"
+		 "?mountport=%u", port, port);
+	ns_rename(w.ns, url("f"), there, w.cred, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), -EXDEV);
+	CU_ASSERT_EQUAL(calls(NFSPROC3_RENAME), 0);
+	CU_ASSERT_EQUAL(do_stat("f", true), 0);
+	end();
+	close(fd);
+}
+
+static void
 unlinking_forgets_what_is_here(void)
 {
 	struct wb_server *server;
@@ -1011,6 +1032,7 @@ UNIT_TESTS(namespace,
 	UNIT(a_hidden_name_waits_for_who_has_its_file_open_again),
 	UNIT(what_can_not_be_hidden_keeps_its_name),
 	UNIT(renaming_over_an_open_file_hides_it),
+	UNIT(renaming_to_another_server_is_refused),
 	UNIT(unlinking_forgets_what_is_here),
 	UNIT(unlinking_what_is_being_written_sends_no_write_after_remove),
 	UNIT(unlink_that_is_refused_lets_writing_go_on),

@@ -923,6 +923,29 @@ message_about_a_file_drains_all_who_have_it_open(void)
 	rig_free(g);
 }
 
+/* One session writes by its ring, the other by messages. */
+static void
+later_write_wins_whether_by_ring_or_by_message(void)
+{
+	struct rig *g = rig_new();
+	struct client a, b;
+	uint32_t fa = (uint32_t)with_memory(g, &a, "f"), fb;
+
+	bystander(g, &b);
+	fb = (uint32_t)client_open(&b, "f", O_RDWR);
+	CU_ASSERT(client_post(&a, fa, 0, "ring", 4));
+	CU_ASSERT_EQUAL(client_write(&b, fb, 2, "said", 4), 0);
+	CU_ASSERT_EQUAL(client_fsync(&b, fb), 0);
+	CU_ASSERT(server_has(g, "f", 0, "risaid", 6));
+	CU_ASSERT_EQUAL(client_write(&b, fb, 0, "said", 4), 0);
+	CU_ASSERT(client_post(&a, fa, 2, "ring", 4));
+	CU_ASSERT_EQUAL(client_fsync(&b, fb), 0);
+	CU_ASSERT(server_has(g, "f", 0, "saring", 6));
+	client_close(&a);
+	client_close(&b);
+	rig_free(g);
+}
+
 static void
 sync_covers_all_sessions_without_bells(void)
 {
@@ -1195,6 +1218,7 @@ UNIT_TESTS(session,
 	UNIT(garbage_in_the_ring_closes_only_that_session),
 	UNIT(second_open_sets_the_shared_flag_and_the_last_but_one_clears_it),
 	UNIT(message_about_a_file_drains_all_who_have_it_open),
+	UNIT(later_write_wins_whether_by_ring_or_by_message),
 	UNIT(sync_covers_all_sessions_without_bells),
 	UNIT(end_of_a_session_drains_its_ring_and_writes_back),
 	UNIT(client_that_leaves_with_calls_out_does_no_harm),

@@ -813,6 +813,74 @@ overwritten_while_a_read_waits_it_is_never_older_than_both(void)
 	stop();
 }
 
+/* users */
+
+#define PIECE 1000u
+#define PIECES 64u
+
+/* Pieces by turns; the second user's find no room. */
+static struct {
+	unsigned writes, mixed;
+	bool quota;
+} users;
+
+static void
+watch_users(void *arg, const struct nfssim_call *c, struct nfssim_verdict *v)
+{
+	(void)arg;
+	if (c->proc != NFSPROC3_WRITE)
+		return;
+	users.writes++;
+	if (c->offset / PIECE != (c->offset + c->count - 1) / PIECE ||
+	    c->uid != 10 + c->offset / PIECE % 2)
+		users.mixed++;
+	if (users.quota && c->uid == 11)
+		v->status = NFS3ERR_DQUOT;
+}
+
+static void
+users_who_write_by_turns_are_each_told_apart_by_the_server(void)
+{
+	struct cred *mine, *user[2] = { cred_get(10, 10, NULL, 0),
+					cred_get(11, 11, NULL, 0) };
+	static unsigned char want[PIECES * PIECE];
+	struct wb_handle *h[2];
+	unsigned i;
+
+	start(NULL);
+	mine = r->cred;
+	memset(&users, 0, sizeof users);
+	users.quota = true;
+	nfssim_set_fault(r->sim, watch_users, NULL);
+	for (i = 0; i < 2; i++) {
+		r->cred = user[i];
+		h[i] = rig_open(r, "f");
+	}
+	r->cred = mine;
+	memset(want, 0, sizeof want);
+	for (i = 0; i < PIECES - 1; i++) {
+		rig_write(r, h[i % 2], i * PIECE, bytes + i, PIECE);
+		if (i % 2 == 0)
+			memcpy(want + i * PIECE, bytes + i, PIECE);
+	}
+	CU_ASSERT_EQUAL(rig_fsync(r, h[0]), -EDQUOT);
+	CU_ASSERT_EQUAL(rig_fsync(r, h[1]), -EDQUOT);
+	CU_ASSERT(users.writes >= PIECES - 1);
+	CU_ASSERT_EQUAL(users.mixed, 0);
+	CU_ASSERT(rig_is(r, "f", NFSSIM_STABLE, want, (PIECES - 1) * PIECE));
+	users.quota = false;
+	for (i = 1; i < PIECES - 1; i += 2)
+		memcpy(want + i * PIECE, bytes + i, PIECE);
+	CU_ASSERT_EQUAL(rig_fsync(r, h[1]), 0);
+	CU_ASSERT_EQUAL(users.mixed, 0);
+	CU_ASSERT(rig_is(r, "f", NFSSIM_STABLE, want, (PIECES - 1) * PIECE));
+	CU_ASSERT_EQUAL(rig_close(r, h[0]), -EDQUOT);	/* the second try */
+	CU_ASSERT_EQUAL(rig_close(r, h[1]), 0);
+	cred_put(user[0]);
+	cred_put(user[1]);
+	stop();
+}
+
 UNIT_TESTS(sim_pipeline,
 	UNIT(bytes_are_stable_after_fsync),
 	UNIT(close_alone_brings_all_to_stable_storage),
@@ -848,4 +916,5 @@ UNIT_TESTS(sim_pipeline,
 	UNIT(hundred_files_are_synced_at_once),
 	UNIT(what_a_read_waited_for_is_there_though_the_server_restarts),
 	UNIT(overwritten_while_a_read_waits_it_is_never_older_than_both),
+	UNIT(users_who_write_by_turns_are_each_told_apart_by_the_server),
 )
