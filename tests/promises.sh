@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Every test that nfswb(3) names for a promise is there, and is run.
+# Every test that nfswb(3) names for a promise, and HACKING.md for a trouble
+# that was reported, is there, and is run.
 set -u
 top=${top_srcdir:-.}
 page=$top/man/nfswb.3.scd
@@ -31,6 +32,21 @@ done < <(sed -n '/^# WHAT HOLDS THIS/,/^# SEE ALSO/s/^\t- //p' "$page" |
 
 [ "$nr" -ge 30 ]
 result $? "the page names $nr tests"
+
+# "| trouble | `file`: `test` |", "`file`", "`integration/file`, more words"
+while read -r file name; do
+	case $file in
+	integration/*) exists "tests/$file" "" ;;
+	*) exists "tests/$file.c" "${name:-}" ;;
+	esac
+	result $? "HACKING.md: $file ${name:-}"
+done < <(sed -n '/^| reported/,/^$/s/.* | `\([^`]*\)`\(: `\([^`]*\)`\)\{0,1\}.*/\1 \3/p' \
+	"$top/HACKING.md")
+while read -r file; do
+	grep -q "tests/integration/$file" "$top/tests/integration.inc"
+	result $? "HACKING.md: integration/$file is run"
+done < <(sed -n '/^| integration test/,/^$/p' "$top/HACKING.md" |
+	grep -o '`[a-z_]*\.sh`' | tr -d '`')
 
 # One that is not there would be found.
 ! exists tests/lib_test.c no_such_test
