@@ -223,6 +223,7 @@ cell_net_free(struct cell_net *n)
 	struct cell_call *c;
 	struct rpc_call *rpc;
 
+	model_free(n->model);		/* it lists what is under way */
 	while ((rpc = TAILQ_FIRST(&n->slots.out))) {
 		slots_remove(&n->slots, rpc);
 		free(rpc);
@@ -237,7 +238,6 @@ cell_net_free(struct cell_net *n)
 		n->spare = c->next;
 		free(c);
 	}
-	model_free(n->model);
 	loop_deferred_free(n->loop, n->pump);
 	loop_timer_free(n->loop, n->window);
 }
