@@ -34,6 +34,8 @@ queue(void *arg, struct wb_call *c)
 	if (b->no_memory)
 		return -ENOMEM;
 	assert(b->call_nr < BENCH_CALLS);
+	if (b->queued)
+		b->queued(b, c);
 	b->call[b->call_nr++] = c;
 	return 0;
 }
@@ -172,11 +174,12 @@ bench_init(struct bench *b, const struct bench_options *o)
 	struct wb_server_params params = {
 		.name = "bench",
 		.congestion_bytes = either(o->congestion_bytes, 64 << 20),
-		.congestion_policy = CONGESTION_SPLIT,
+		.congestion_policy = o->congestion_policy,
 		.commit_priority = o->commit_priority,
 		.commit_rule = o->commit_rule,
 		.bounds = o->unbound ? BOUND_NONE : BOUND_ALL,
 		.slot_nr = 16,
+		.write_nr = o->write_nr,
 	};
 
 	memset(b, 0, sizeof *b);

@@ -31,6 +31,7 @@ struct bench {
 	struct wb_call *call[BENCH_CALLS];	/* out, oldest first */
 	unsigned call_nr;
 	unsigned raised;
+	void (*queued)(struct bench *, struct wb_call *);	/* or NULL */
 	uint64_t head;			/* ring position */
 	uint32_t chunk;			/* the library's own */
 	struct {			/* the other session, see bench_swap */
@@ -56,6 +57,8 @@ struct bench {
 struct bench_options {
 	uint64_t slab_bytes, dirty_bytes, background_bytes, congestion_bytes;
 	uint32_t wsize;
+	enum congestion_policy congestion_policy;
+	unsigned write_nr;
 	enum commit_priority commit_priority;
 	enum commit_rule commit_rule;
 	enum dirty_throttling dirty_throttling;

@@ -61,7 +61,9 @@ writepages_free(struct wb_server *s)
 bool
 writepages_room(const struct wb_server *s, bool sync)
 {
-	return s->ops_out < s->ops_nr - (sync ? 0 : s->ops_nr / SYNC_SHARE);
+	unsigned kept = s->ops_nr > 1 ? MAX(s->ops_nr / SYNC_SHARE, 1) : 0;
+
+	return s->ops_out < s->ops_nr - (sync ? 0 : kept);
 }
 
 /* ---- building ---- */
