@@ -93,7 +93,8 @@ def about(model, seeds, seconds, took):
             platform.release())),
         ('commit', command('git', 'rev-parse', 'HEAD') +
          (' and changes' if changed else '')),
-        ('command', 'bench/matrix ' + ' '.join(sys.argv[1:])),
+        ('command', 'bench/%s %s' % (os.path.basename(sys.argv[0]),
+                                 ' '.join(sys.argv[1:]))),
         ('seeds', '1 to %d; medians' % seeds),
         ('simulated', '%d s a run, in virtual time' % seconds),
         ('took', '%d s' % took),
