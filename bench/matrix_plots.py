@@ -42,41 +42,49 @@ def label(case):
     return '%s, %d' % (cells.limit_name(case[0]), case[1])
 
 
-def plot_bandwidth(path, model, data, without, with_):
+COLOURS = ['#999999', '#7fb0e0', '#20609f', '#104070']
+
+
+def bars(dat, variants):
+    return ', '.join('"%s" using %d:xtic(1) title "%s" lc rgb "%s"' % (
+        dat, i + 2, v, COLOURS[min(i, len(COLOURS) - 1)])
+        for i, v in enumerate(variants))
+
+
+def plot_bandwidth(path, model, data, variants):
     bound = model == 'disk'
-    rows = [(label(c), data.median(without, c, 'write_bw'),
-             data.median(with_, c, 'write_bw')) +
+    rows = [(label(c),) +
+            tuple(data.median(v, c, 'write_bw') for v in variants) +
             ((cells.physical_bound(*c),) if bound else ())
             for c in data.cases()]
     dat = table(rows)
     script = HEAD % (path, 'write\\\\_bw by limit and writers, %s (MB/s)' %
                      model)
-    script += 'set yrange [0:*]\nplot "%s" using 2:xtic(1) title "%s" ' \
-        'lc rgb "#999999", "" using 3 title "%s" lc rgb "#2060a0"' % (
-            dat, without, with_)
+    script += 'set yrange [0:*]\nplot ' + bars(dat, variants)
     if bound:
-        script += ', "" using 0:4 with points pt 2 ps 1 lc rgb "#c00000" ' \
-            'title "bound for equal shares"'
+        script += ', "%s" using 0:%d with points pt 2 ps 1 lc rgb ' \
+            '"#c00000" title "bound for equal shares"' % (
+                dat, len(variants) + 2)
     draw(script + '\n')
     os.unlink(dat)
 
 
-def plot_queue(path, model, data, without, with_):
-    name = 'nfs_write_queue_time'
-    rows = [(label(c), max(data.median(without, c, name), 0.01),
-             max(data.median(with_, c, name), 0.01)) for c in data.cases()]
+def plot_queue(path, model, data, variants):
+    rows = [(label(c),) + tuple(
+        max(data.median(v, c, 'nfs_write_queue_time'), 0.01)
+        for v in variants) for c in data.cases()]
     dat = table(rows)
     script = HEAD % (path, 'Mean time a WRITE is queued, %s (ms)' % model)
-    script += 'set logscale y\nset yrange [0.01:*]\n' \
-        'plot "%s" using 2:xtic(1) title "%s" lc rgb "#999999", ' \
-        '"" using 3 title "%s" lc rgb "#2060a0"\n' % (dat, without, with_)
+    script += 'set logscale y\nset yrange [0.01:*]\nplot ' + \
+        bars(dat, variants) + '\n'
     draw(script)
     os.unlink(dat)
 
 
-def plot(folder, model, data, without, with_):
+def plot(folder, model, data, variants):
     there = data.variants()
-    if without not in there or with_ not in there:
+    variants = [v for v in variants if v in there]
+    if len(variants) < 2:
         return
     if not shutil.which('gnuplot'):
         sys.stderr.write('matrix: no plots: gnuplot is not installed '
@@ -84,4 +92,4 @@ def plot(folder, model, data, without, with_):
         return
     for figure, fn in (('write_bw', plot_bandwidth), ('queue', plot_queue)):
         fn('%s/matrix-%s-%s.svg' % (folder, model, figure), model, data,
-           without, with_)
+           variants)

@@ -283,6 +283,25 @@ cpu_seconds(void)
 	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
+/* What disk, link and threads did with the time. */
+static void
+say_shares(const struct cell_params *p, const struct cell_result *r)
+{
+	const struct model_params *m = &p->model;
+	double usec = (double)p->usec, rate = (double)m->disk_bytes_per_sec;
+	double link = (double)m->link_bits_per_sec / 8e6;
+
+	say("disk_busy", (double)r->model.disk_busy_usec / usec);
+	say("disk_transfer", rate > 0 ?
+	    (double)r->stable_bytes * 1e6 / rate / usec : 0);
+	say("disk_seek", (double)(r->model.seeks * m->seek_usec) / usec);
+	say("disk_journal",
+	    (double)(r->model.journals * m->journal_usec) / usec);
+	say("link_busy", link > 0 ?
+	    (double)r->model.link_bytes[LINK_IN] / link / usec : 0);
+	say("commits_out", (double)r->commit.rtt_us.sum / usec);
+}
+
 /* Bandwidth in MB/s (10^6), sizes in MB (10^6), times in ms. */
 static void
 report(const struct cell_params *p, const struct cell_result *r)
@@ -308,7 +327,7 @@ report(const struct cell_params *p, const struct cell_result *r)
 	say("commits_per_gb", r->stable_bytes ?
 	    (double)r->server.nfs_nr_commits * 1e9 /
 	    (double)r->stable_bytes : 0);
-	say("disk_busy", (double)r->model.disk_busy_usec / (double)p->usec);
+	say_shares(p, r);
 	say("disk_seeks", (double)r->model.seeks);
 	say("disk_requests", (double)r->model.disk_requests);
 	say("journals", (double)r->model.journals);

@@ -17,7 +17,8 @@ KEPT = [
     'nfs_nr_commits', 'nfs_nr_writes', 'nfs_commit_size', 'nfs_write_size',
     'nfs_write_queue_time', 'nfs_write_queue_time_p99', 'nfs_write_rtt_time',
     'nfs_write_execute_time', 'nfs_commit_queue_time', 'nfs_commit_rtt_time',
-    'nfs_commit_execute_time', 'commits_per_gb', 'disk_busy', 'disk_seeks',
+    'nfs_commit_execute_time', 'commits_per_gb', 'disk_busy', 'disk_transfer',
+    'disk_seek', 'disk_journal', 'link_busy', 'commits_out',
     'journals', 'held_writes', 'most_queued', 'async_waits', 'async_wait',
     'sync_waits', 'sync_wait', 'limit_waits', 'limit_wait', 'fsyncs', 'fsync',
     'fsync_p50', 'fsync_p99', 'fsync_max', 'sync_write_p50', 'sync_write_p99',
@@ -84,7 +85,8 @@ def processor():
 
 
 def about(model, seeds, seconds, took):
-    changed = command('git', 'status', '--porcelain', '-uno', '--', '..')
+    changed = command('git', 'status', '--porcelain', '-uno', '--', '..',
+                      ':!results')
     return [
         ('model', '%s (%s)' % (model, cells.MODELS[model].what)),
         ('date', time.strftime('%Y-%m-%d %H:%M:%S %z')),

@@ -65,11 +65,40 @@ def commits_table(data, without, with_):
     return lines + ['']
 
 
+def bound_of(disk, transfer, seek, journal, link):
+    if transfer >= 0.95:
+        return "the disk's rate"
+    if link >= 0.95:
+        return 'the link'
+    if disk >= 0.95:
+        return 'the journal' if journal > seek else 'seeks'
+    return 'the client: the disk idles %.0f%%' % ((1 - disk) * 100)
+
+
+def shares_table(data, without, with_):
+    """What disk, link and server threads did with the time."""
+    names = ['disk_busy', 'disk_transfer', 'disk_seek', 'disk_journal',
+             'link_busy']
+    lines = ['what bounds each (per cent of the time; COMMITs out: mean)',
+             '%-26s %6s %6s %6s %6s %6s %6s %8s %s' % (
+                 'case', 'was', 'disk', 'writes', 'seeks', 'jrnl', 'link',
+                 'COMMITs', 'bound by')]
+    for case in data.cases():
+        v = [data.median(with_, case, n) for n in names]
+        lines.append('%-26s %6.1f %6.1f %6.1f %6.1f %6.1f %6.1f %8.1f %s' % (
+            (cells.case_name(*case),
+             data.median(without, case, 'disk_busy') * 100) +
+            tuple(x * 100 for x in v) +
+            (data.median(with_, case, 'commits_out'), bound_of(*v))))
+    return lines + ['']
+
+
 def figure_tables(model, data, without, with_):
     lines = heading('%s against %s' % (with_, without))
     for name, unit in FIGURES:
         lines += figure_table(model, data, name, unit, without, with_)
-    return lines + commits_table(data, without, with_)
+    lines += commits_table(data, without, with_)
+    return lines + shares_table(data, without, with_)
 
 
 def worst_cell(data, variant, against):
