@@ -125,10 +125,13 @@ print_queue(const json_t *server, const char *title, const char *name)
 {
 	const json_t *queue = stat_node(stat_node(server, "congestion"), name);
 
-	printf("  %-12s limit %s, wakes below %s; waiting now %s, waits ",
+	printf("  %-12s limit %s, wakes below %s; %s, waiting now %s, "
+	       "woken %s times, waits ",
 	       title, units_bytes(stat_int(queue, "limit")).s,
 	       units_bytes(stat_int(queue, "wake")).s,
-	       units_count(stat_int(queue, "waiters")).s);
+	       stat_int(queue, "congested") ? "congested" : "open",
+	       units_count(stat_int(queue, "waiters")).s,
+	       units_count(stat_int(queue, "wakeups")).s);
 	print_waits(queue, "wait_us");
 	putchar('\n');
 }

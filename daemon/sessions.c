@@ -186,16 +186,17 @@ sessions_unhide(struct sessions *o, uint64_t id)
 /* --- for the statistics --- */
 
 static enum waiting_for
-waits_for(const struct request *r)
+waits_for(const struct session *s, const struct request *r)
 {
+	enum waiting_for w = WAIT_NONE;
+
+	if (r->api->type == NFSWB_SYNC || r->api->type == NFSWB_FAILED_ROOM)
+		w = sync_waiting_for(s->owner->env.wb, r);
+	else if (r->in_file)
+		w = file_waiting_for(r->file, r);
+	if (w != WAIT_NONE)
+		return w;
 	switch (r->api->type) {
-	case NFSWB_FSYNC:
-	case NFSWB_CLOSE:
-		return r->file && file_unstable_bytes(r->file) ? WAIT_COMMIT :
-								 WAIT_WRITE;
-	case NFSWB_SYNC:
-	case NFSWB_FAILED_ROOM:
-		return WAIT_WRITE;
 	case NFSWB_WRITE:
 		return WAIT_GRANT;
 	case NFSWB_RESUME:
@@ -237,7 +238,7 @@ describe(struct session *s, struct session_info *info)
 	if (!r || (info->waiting != WAIT_NONE &&
 		   info->waiting_usec >= now - r->came_usec))
 		return;
-	info->waiting = s->owner->importing ? WAIT_RESUME : waits_for(r);
+	info->waiting = s->owner->importing ? WAIT_RESUME : waits_for(s, r);
 	info->waiting_usec = now - r->came_usec;
 }
 

@@ -51,7 +51,7 @@ bool explore(const struct world *, unsigned long max_states,
 struct explore_file {
 	struct wb_handle *handle;
 	unsigned written, syncs;
-	unsigned long queued;		/* WRITEs so far */
+	unsigned long queued, by_sync;	/* WRITEs so far */
 	struct bench_done done;
 };
 
@@ -69,7 +69,7 @@ struct explore_state {
 		unsigned nr;		/* the file */
 		unsigned sync_out;	/* WRITEs that sync passes queued */
 		unsigned order[EXPLORE_FILES], order_nr;
-		unsigned long queued[EXPLORE_FILES];
+		unsigned long queued[EXPLORE_FILES], by_sync[EXPLORE_FILES];
 		bool could;		/* nr's file had something to write */
 	} before;
 };

@@ -94,8 +94,10 @@ explore_note(struct explore_state *x, char event, unsigned nr)
 	x->before.nr = nr;
 	x->before.sync_out = sync_out(x);
 	x->before.order_nr = order_of(x, x->before.order);
-	for (i = 0; i < x->world->files; i++)
+	for (i = 0; i < x->world->files; i++) {
 		x->before.queued[i] = x->file[i].queued;
+		x->before.by_sync[i] = x->file[i].by_sync;
+	}
 	x->before.could = f->nr[EXTENT_DIRTY] && may_write(x, f);
 }
 
@@ -111,8 +113,10 @@ explore_check_write(struct explore_state *x, struct wb_call *c)
 
 	x->by_sync[op - s->ops] = by_sync;
 	for (i = 0; i < x->world->files; i++)
-		x->file[i].queued += x->file[i].handle &&
-				     x->file[i].handle->file == op->file;
+		if (x->file[i].handle && x->file[i].handle->file == op->file) {
+			x->file[i].queued++;
+			x->file[i].by_sync += by_sync;
+		}
 	if (before > (by_sync ? m.sync_limit : m.async_limit))
 		return "a pass went on above its mark";
 	if (c->count > x->world->bench.wsize)
@@ -195,7 +199,7 @@ place_in(const unsigned *order, unsigned nr, unsigned file)
 }
 
 /* Those that stayed are in front, in their order; and nobody who stood behind
-   one that stayed wrote anything. */
+   one that stayed, or came later, wrote anything. */
 static const char *
 check_order(const struct explore_state *x)
 {
@@ -214,6 +218,11 @@ check_order(const struct explore_state *x)
 		if (place_in(order, nr, was[i]) != at++)
 			return "one that waits lost its place";
 	}
+	for (i = 0; stayed && i < x->world->files; i++)
+		if (place_in(was, x->before.order_nr, i) ==
+		    x->before.order_nr &&
+		    x->file[i].by_sync != x->before.by_sync[i])
+			return "one that came later did not queue behind";
 	return NULL;
 }
 

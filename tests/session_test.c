@@ -1154,8 +1154,18 @@ session_tells_what_it_waits_for(void)
 	struct client a;
 	struct session_info info = { 0 };
 	nfswb_args q = { .type = NFSWB_FSYNC };
+	nfswb_args sync = { .type = NFSWB_SYNC };
 	int f = with_memory(g, &a, "f");
 
+	sync.nfswb_args_u.sync = (char *)"";
+	rig_hold(g, true);
+	CU_ASSERT(client_post(&a, (uint32_t)f, 0, "x", 1));
+	client_send(&a, &sync);
+	rig_pass(g, 1000);
+	sessions_each(rig_sessions(g), count_one, &info);
+	CU_ASSERT_EQUAL(info.waiting, WAIT_WRITE);
+	rig_hold(g, false);
+	CU_ASSERT(client_reply(&a));
 	rig_hold(g, true);
 	CU_ASSERT(client_post(&a, (uint32_t)f, 0, "x", 1));
 	client_send(&a, &q);

@@ -265,12 +265,6 @@ file_left_bytes(const struct wb_file *f)
 }
 
 uint64_t
-file_unstable_bytes(const struct wb_file *f)
-{
-	return f->bytes[EXTENT_UNSTABLE];
-}
-
-uint64_t
 file_size_at_most(const struct wb_file *f)
 {
 	return f->size_known ? f->size : UINT64_MAX;

@@ -21,6 +21,9 @@
 struct wb_file;
 struct wb_handle;
 
+enum waiting_for { WAIT_NONE, WAIT_GRANT, WAIT_PACE, WAIT_LIMIT, WAIT_WRITE,
+		   WAIT_COMMIT, WAIT_REPLY, WAIT_RESUME };
+
 /* Per mount: what its files need to know. */
 struct wb_file_params {
 	uint32_t wsize;			/* bytes, one WRITE at most */
@@ -46,7 +49,6 @@ unsigned file_handle_nr(const struct wb_file *);
 unsigned file_user_nr(const struct wb_file *);
 /* Bytes DIRTY, in WRITEBACK, UNSTABLE or FAILED. */
 uint64_t file_left_bytes(const struct wb_file *);
-uint64_t file_unstable_bytes(const struct wb_file *);
 
 /* What the server said of it: at open (CLEAN data is dropped unless size and
    ctime match our last reply) and after any call that returned attributes. */
@@ -94,6 +96,8 @@ void handle_fsync(struct wb_handle *, uint64_t now, wb_done_fn *, void *arg);
  */
 void handle_close(struct wb_handle *, uint64_t now, wb_done_fn *done,
 		  void *arg);
+/* What who called with this arg (to fsync, close, truncate, …) waits for. */
+enum waiting_for file_waiting_for(struct wb_file *, const void *arg);
 /* Stops telling: done will not be called for what waits with this arg. */
 void handle_abandon(struct wb_file *, void *arg);
 

@@ -18,9 +18,6 @@
 struct slab;
 struct wb;
 
-enum waiting_for { WAIT_NONE, WAIT_GRANT, WAIT_PACE, WAIT_LIMIT, WAIT_WRITE,
-		   WAIT_COMMIT, WAIT_REPLY, WAIT_RESUME };
-
 struct slab_hooks {
 	/* Room was granted, or list slots came free: look at the ring again,
 	   ring the bell if the library waits. */
@@ -89,5 +86,8 @@ struct slab_usage {
 };
 void slab_usage(const struct slab *, uint64_t now, struct slab_usage *);
 const char *waiting_for_name(enum waiting_for);
+/* What wb_sync, or slab_retry_failed, that was called with this arg waits for;
+   looks at all files. */
+enum waiting_for sync_waiting_for(const struct wb *, const void *arg);
 
 #endif

@@ -264,6 +264,39 @@ sync_target(struct wb_file *f, uint64_t *target_seq, bool *only_close)
 	return any && has_older(&f->to_write, *target_seq);
 }
 
+/* WRITEs, be they queued or still to be; then the COMMIT. */
+static enum waiting_for
+wait_for(struct wb_file *f, const struct sync_wait *w)
+{
+	switch (w->kind) {
+	case SYNC_CUT:
+		return WAIT_REPLY;
+	case SYNC_PAUSE:
+		return !LIST_EMPTY(&f->ops) ? WAIT_WRITE :
+		       f->commit ? WAIT_COMMIT : WAIT_REPLY;
+	default:
+		return has_older(&f->to_write, w->target_seq) ||
+		       has_older(&f->under_way, w->target_seq) ? WAIT_WRITE :
+								 WAIT_COMMIT;
+	}
+}
+
+enum waiting_for
+file_waiting_for(struct wb_file *f, const void *arg)
+{
+	const struct sync_wait *w;
+	const struct truncation *t;
+
+	TAILQ_FOREACH(w, &f->waits, link)
+		if (w->arg == arg)
+			return wait_for(f, w);
+	TAILQ_FOREACH(t, &f->truncations, link)
+		if (t->arg == arg)
+			return f->nr[EXTENT_WRITEBACK] ? WAIT_WRITE
+						       : WAIT_REPLY;
+	return WAIT_NONE;
+}
+
 unsigned
 sync_unattended(const struct wb_file *f)
 {

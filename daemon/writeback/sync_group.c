@@ -60,6 +60,28 @@ sync_group_end(struct sync_group *g, struct wb *wb)
 	wb_fail_later(wb, group_done, g, 0);
 }
 
+enum waiting_for
+sync_waiting_for(const struct wb *wb, const void *arg)
+{
+	enum waiting_for all = WAIT_NONE, one;
+	const struct wb_server *s;
+	const struct sync_wait *w;
+	struct wb_file *f, *next;
+
+	LIST_FOREACH(s, &wb->servers, link)
+		HASH_ITER(hh, s->files, f, next)
+			TAILQ_FOREACH(w, &f->waits, link) {
+				if (w->done != group_done ||
+				    ((struct sync_group *)w->arg)->arg != arg)
+					continue;
+				one = file_waiting_for(f, w->arg);
+				if (one == WAIT_WRITE)
+					return one;
+				all = one;
+			}
+	return all;
+}
+
 void
 sync_drop_done(wb_done_fn *done, void *arg)
 {
