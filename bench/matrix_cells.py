@@ -50,6 +50,23 @@ def make_variants():
 
 VARIANTS = make_variants()
 
+
+def add_variant(name):
+    """policy+priority+rule+bound+... of any kind; is it one?"""
+    parts = name.split('+')
+    if len(parts) < 3 or parts[0] not in POLICIES or \
+            parts[1] not in PRIORITIES or parts[2] not in RULES or \
+            not set(parts[3:]) <= set(BOUNDS) | {'bounds'}:
+        return False
+    VARIANTS[name] = ['policy=' + parts[0], 'priority=' + parts[1],
+                      'rule=' + parts[2]]
+    if 'bounds' in parts:
+        VARIANTS[name].append('bounds=all')
+    elif parts[3:]:
+        VARIANTS[name].append('bounds=' + '+'.join(parts[3:]))
+    return True
+
+
 # The way from the historical baseline, one step a line.
 STEPS = [v for v in (
     'none+fifo+kernel', 'single+fifo+kernel', 'split+fifo+kernel',
@@ -73,11 +90,11 @@ class Run(namedtuple('Run', 'model variant limit writers seed scene')):
         return super().__new__(cls, model, variant, limit, writers, seed,
                                scene)
 
-    def arguments(self, seconds):
+    def arguments(self, seconds, more=()):
         return ['model=' + self.model, 'limit=%dM' % self.limit,
                 'writers=%d' % self.writers, 'seed=%d' % self.seed,
                 'seconds=%d' % seconds] + VARIANTS[self.variant] + \
-            SCENES.get(self.scene, [])
+            SCENES.get(self.scene, []) + list(more)
 
     def name(self):
         return '%s %s %s %d %s' % (self.model, case_name(

@@ -138,5 +138,7 @@ def load(folder, model):
     for row in csv.DictReader(rows):
         run = cells.Run(model, row['variant'], int(row['limit']),
                         int(row['writers']), int(row['seed']), row['scene'])
+        if run.variant not in cells.VARIANTS:
+            cells.add_variant(run.variant)
         results.append((run, {k: float(row[k]) for k in KEPT if row[k]}))
     return Data(results), about_
