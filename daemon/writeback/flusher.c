@@ -324,7 +324,7 @@ round_files(struct wb_server *s, bool partial, uint64_t now, bool *progress)
 	while ((f = TAILQ_FIRST(&s->dirty_files))) {
 		bool end = f == last;
 
-		if (!cause_now(s, &cause))
+		if (!cause_now(s, &cause) || has_enough(s))
 			return false;
 		if (may_write(f, now)) {
 			if (async_pass(f, cause, partial ||
