@@ -201,6 +201,32 @@ storm_survives "appends to such a one" "kill" 2 aaaaars
 process_kill "$sim_pid" TERM 5
 check "copies were dropped indeed" grep -Eq '"drc_drops": *[1-9]' \
 	"$tmp/sim.out"
+
+# One that stands still and says nothing, with connections that stay: it is
+# left after timeo, and has each call several times when it goes on.
+silences() {
+	grep -c 'silent for timeo' "$tmp/nfswbd.err"
+}
+
+silences_since() {
+	[ "$(silences)" -gt "$1" ]
+}
+
+death_stop() {
+	local before
+	before=$(silences)
+	kill -STOP "$sim_pid"
+	await 2 silences_since "$before"
+	a_moment 300
+	kill -CONT "$sim_pid"
+}
+
+sim_start
+before=$(silences)
+storm_survives "with a server that stands still" "stop" 2 wwwwwwsrc
+storm_survives "the same, and the daemon dies" "stop kill" 3 aaaaars
+check "it was left, and found again" silences_since "$before"
+process_kill "$sim_pid" KILL 5
 sim_pid=
 nfswbd_kill
 small_config
