@@ -284,13 +284,13 @@ under_way(enum congestion_policy policy, bool sync, unsigned wanted)
 	return nr;
 }
 
-/* As congestion.c says it: a pass ends when it has passed its mark; sync ones
-   by a mark of their own, a wsize of 1 MiB higher. */
+/* As congestion.c says it: a pass ends when it has passed its mark; the one of
+   sync passes is twice as high. */
 static void
 congestion_is_what_the_mount_says(void)
 {
 	CU_ASSERT_EQUAL(under_way(CONGESTION_SPLIT, false, 2), 2);
-	CU_ASSERT_EQUAL(under_way(CONGESTION_SPLIT, true, 18), 18);
+	CU_ASSERT_EQUAL(under_way(CONGESTION_SPLIT, true, 3), 3);
 	CU_ASSERT_EQUAL(under_way(CONGESTION_SINGLE, false, 2), 2);
 	CU_ASSERT_EQUAL(under_way(CONGESTION_SINGLE, true, 32), 32);
 	CU_ASSERT(under_way(CONGESTION_NONE, false, 32) >= 32);

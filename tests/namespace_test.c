@@ -613,12 +613,15 @@ renaming_over_an_open_file_hides_it(void)
 static void
 renaming_to_another_server_is_refused(void)
 {
+	static const struct nfssim_options none;
+	struct nfssim *other;
 	unsigned port;
 	int fd = listen_on_loopback(&port);
 	char there[128];
 
 	start();
-	CU_ASSERT_EQUAL_FATAL(nfssim_listen(w.sim, fd), 0);
+	other = nfssim_new(w.loop, &none);
+	CU_ASSERT_FATAL(other && nfssim_listen(other, fd) == 0);
 	CU_ASSERT_EQUAL(do_open("f", O_WRONLY | O_CREAT, 0644), 0);
 	file_put(w.file);
 	snprintf(there, sizeof there, "nfs://127.0.0.1:%u/export/g"
@@ -627,6 +630,7 @@ renaming_to_another_server_is_refused(void)
 	CU_ASSERT_EQUAL(answer(), -EXDEV);
 	CU_ASSERT_EQUAL(calls(NFSPROC3_RENAME), 0);
 	CU_ASSERT_EQUAL(do_stat("f", true), 0);
+	nfssim_free(other);
 	end();
 	close(fd);
 }
