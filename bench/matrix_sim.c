@@ -360,8 +360,6 @@ set_defaults(struct cell_params *p)
 		p->server.congestion_bytes =
 			p->limit_bytes / 8 > 512 * KIB ?
 			p->limit_bytes / 8 : 512 * KIB;
-	/* so many that they are no limit, whatever the policy */
-	p->server.write_nr = (unsigned)(p->limit_bytes / (256 * KIB)) + 1024;
 }
 
 int

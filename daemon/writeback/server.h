@@ -40,7 +40,8 @@ struct wb_server_params {
 	uint64_t wbt_lat_usec;		/* 0: off */
 	unsigned slot_nr;		/* of the transport's slot table */
 	unsigned write_nr;		/* WRITEs queued and on the wire at most,
-					   set aside; 0: by congestion_bytes */
+					   set aside; 0: by congestion_bytes, for
+					   CONGESTION_NONE by dirty_bytes */
 };
 
 struct wb_server *wb_server_new(struct wb *, const struct wb_server_params *,

@@ -21,19 +21,25 @@
 
 #define OPS_MIN 256		/* WRITEs queued and in flight, per server, */
 #define OPS_MAX 2048		/* unless it was said */
+#define OPS_NONE_MAX 16384	/* where there are no queues to bound it */
 #define SYNC_SHARE 4		/* one in so many is for sync passes alone */
 #define WSIZE_MIN 4096		/* no server refuses this for its size */
 #define ODD_MAX 8		/* WRITEs in a row of which nothing was written */
 
-/* As many as fill the sync mark with WRITEs of 1 MiB. */
+/* As many as fill the sync mark with WRITEs of 1 MiB; without queues as many as
+   dirty_bytes are, so that they do not stand in for a queue. */
 static unsigned
-ops_nr(const struct wb_server_params *p)
+ops_nr(const struct wb_server *s)
 {
-	uint64_t nr = 2 * p->congestion_bytes >> 20;
+	const struct wb_server_params *p = &s->params;
 
 	if (p->write_nr)
 		return p->write_nr;
-	return (unsigned)MAX(MIN(nr, OPS_MAX), OPS_MIN);
+	if (p->congestion_policy == CONGESTION_NONE)
+		return (unsigned)MIN((s->wb->limits.dirty_bytes >> 18) + 1024,
+				     OPS_NONE_MAX);
+	return (unsigned)MAX(MIN(2 * p->congestion_bytes >> 20, OPS_MAX),
+			     OPS_MIN);
 }
 
 int
@@ -41,7 +47,7 @@ writepages_init(struct wb_server *s)
 {
 	unsigned i;
 
-	s->ops_nr = ops_nr(&s->params);
+	s->ops_nr = ops_nr(s);
 	s->ops = calloc(s->ops_nr, sizeof *s->ops);
 	if (!s->ops)
 		return -ENOMEM;
