@@ -26,6 +26,7 @@ struct cell_params {
 	unsigned writers;
 	uint64_t copy_bytes_per_sec;	/* of a writer */
 	bool sync_writer;		/* 4 KiB and fsync, every 100 ms */
+	uint64_t bulk_bytes;		/* the first one fsyncs so many; 0: not */
 	uint64_t seed;
 	uint64_t usec;			/* how long */
 };
@@ -42,6 +43,7 @@ struct cell_result {
 	uint64_t most_dirtied, most_queued;
 	struct hist fsync_us, sync_write_us;	/* of the sync writer */
 	unsigned fsyncs;
+	struct hist bulk_us;		/* fsyncs of the first writer */
 	uint64_t turns;
 };
 

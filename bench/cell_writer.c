@@ -5,11 +5,12 @@
  *	dd	1 MiB, and the next as soon as the copy is done, for ever
  *	sync	4 KiB, fsync, and the next 100 ms after the one before (at once
  *		where that took longer)
+ *	bulk	like dd, and an fsync after every so many bytes
  *
  * Room is claimed as libnfswb claims it, and entries are posted as the session
  * posts them; a writer without room sleeps until it is told.  What differs from
  * seed to seed: when a writer starts, within START_USEC, and how long each copy
- * takes, within a tenth.
+ * takes, within a twentieth.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -139,6 +140,30 @@ fsync_ended(void *arg, int err)
 }
 
 static void
+bulk_ended(void *arg, int err)
+{
+	struct writer *w = arg;
+	uint64_t now = loop_now(w->cell->loop);
+
+	if (err) {
+		fprintf(stderr, "fsync: %s\n", strerror(-err));
+		exit(1);
+	}
+	hist_add(&w->cell->result->bulk_us, now - w->fsync_usec);
+	w->fsync_usec = 0;
+	loop_timer_set(w->cell->loop, w->timer, 0);
+}
+
+/* Is this writer to fsync now? */
+static bool
+bulk_is_due(const struct writer *w)
+{
+	uint64_t bulk = w->cell->params.bulk_bytes;
+
+	return bulk && w->nr == 0 && w->offset % bulk == 0;
+}
+
+static void
 go_on(void *arg)
 {
 	struct writer *w = arg;
@@ -149,6 +174,9 @@ go_on(void *arg)
 	if (w->sync) {
 		w->fsync_usec = loop_now(loop);
 		handle_fsync(w->handle, w->fsync_usec, fsync_ended, w);
+	} else if (bulk_is_due(w)) {
+		w->fsync_usec = loop_now(loop);
+		handle_fsync(w->handle, w->fsync_usec, bulk_ended, w);
 	} else {
 		loop_timer_set(loop, w->timer, copy_usec(w, MIB));
 	}

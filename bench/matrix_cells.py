@@ -82,6 +82,7 @@ FLOODS = 10
 SCENES = OrderedDict([
     ('sync', ['sync=1']),
     ('told-apart', ['sync=1', 'congestion=2M']),
+    ('bulk', ['sync=1', 'congestion=2M', 'bulk=256M']),
 ])
 
 

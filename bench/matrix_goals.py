@@ -122,17 +122,17 @@ class Goals:
                     b * times <= a, '%.1f times: %.0f ms, was %.0f ms' % (
                         a / b if b else 0, b, a))
 
-    def told_apart(self):
-        there = self.data.variants('told-apart')
+    def told_apart(self, scene, what):
+        there = self.data.variants(scene)
         single = self.with_.replace('split', 'single')
         if single not in there or self.with_ not in there:
             return
-        for case in self.data.cases('told-apart'):
-            a, b = (self.data.median(v, case, 'fsync_p99', 'told-apart')
+        for case in self.data.cases(scene):
+            a, b = (self.data.median(v, case, 'fsync_p99', scene)
                     for v in (single, self.with_))
             self.lines.append('shown    %-58s %.0f ms against %.0f ms' % (
-                'async congested, limit %s: fsync p99, split against single'
-                % cells.limit_name(case[0]), b, a))
+                '%s, limit %s: fsync p99, split/single' % (
+                    what, cells.limit_name(case[0])), b, a))
 
     def check(self):
         self.bandwidth()
@@ -150,7 +150,8 @@ def report(model, data, without, with_):
         if without in there and variant in there:
             g.check()
         g.sync()
-        g.told_apart()
+        g.told_apart('told-apart', 'async congested')
+        g.told_apart('bulk', 'and a bulk fsync')
         if g.lines:
             title = 'Goals: %s against %s' % (variant, without)
             lines += ['', title, '=' * len(title), ''] + g.lines

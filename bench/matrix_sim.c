@@ -194,6 +194,12 @@ set_sync(struct cell_params *p, const char *v)
 	return yes(v, &p->sync_writer);
 }
 
+static bool
+set_bulk(struct cell_params *p, const char *v)
+{
+	return number(v, &p->bulk_bytes) && p->bulk_bytes % MIB == 0;
+}
+
 static const struct option options[] = {
 	{ "model", "the server: a preset, then what differs", set_model },
 	{ "limit", "dirty_bytes", set_limit },
@@ -209,6 +215,7 @@ static const struct option options[] = {
 	{ "throttling", "dirty_throttling: none, ioless (none)",
 	  set_throttling },
 	{ "sync", "1: and a sync writer, 4 KiB every 100 ms", set_sync },
+	{ "bulk", "the first writer fsyncs after so many bytes", set_bulk },
 	{ "slots", "calls in flight (16)", set_slots },
 	{ "wsize", "bytes (1M)", set_wsize },
 	{ "seconds", "simulated (200)", set_seconds },
@@ -347,6 +354,8 @@ report(const struct cell_params *p, const struct cell_result *r)
 		say_hist("fsync", &r->fsync_us);
 		say_hist("sync_write", &r->sync_write_us);
 	}
+	if (p->bulk_bytes)
+		say_hist("bulk", &r->bulk_us);
 	say("turns", (double)r->turns);
 	say("cpu_seconds", cpu_seconds());
 }

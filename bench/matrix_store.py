@@ -22,7 +22,7 @@ KEPT = [
     'journals', 'held_writes', 'most_queued', 'async_waits', 'async_wait',
     'sync_waits', 'sync_wait', 'limit_waits', 'limit_wait', 'fsyncs', 'fsync',
     'fsync_p50', 'fsync_p99', 'fsync_max', 'sync_write_p50', 'sync_write_p99',
-    'sync_write_max', 'cpu_seconds']
+    'sync_write_max', 'bulk', 'bulk_p99', 'cpu_seconds']
 
 
 class Data:

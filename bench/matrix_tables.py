@@ -189,6 +189,7 @@ def main_effects(data):
 SCENE_TITLES = {
     'sync': 'A sync writer (4 KiB and fsync, every 100 ms) beside %d floods',
     'told-apart': 'The same, congestion_kb = 2048: async WRITEs always wait',
+    'bulk': 'So it is here, and one of the floods fsyncs every 256 MiB',
 }
 
 
