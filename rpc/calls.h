@@ -24,6 +24,7 @@ struct rpc_call {
 	bool out;			/* holds a slot */
 	bool hashed, pooled;
 	uint32_t proc, xid;
+	uint64_t slot_nr;		/* calls that came for a slot before */
 	uint64_t slot_usec;		/* got its slot */
 
 	/* the copy under way; sent is where to resume */

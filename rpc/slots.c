@@ -4,7 +4,9 @@
  *
  *	foreground   somebody waits for it: goes first
  *	normal       writers wait at the limit: has at least half of the slots
- *	             that foreground leaves, while background wants them, too
+ *	             that foreground leaves, while background wants them, too;
+ *	             of the rest the one that came first, so that a file's
+ *	             later WRITEs don't overtake its earlier ones
  *	background   the rest, background_depth at most (set by wbt)
  *
  * Within a class the urgent ones go first: COMMITs, because they free what
@@ -40,6 +42,7 @@ void
 slots_add(struct slots *s, struct rpc_call *call)
 {
 	call->state = CALL_WAITING;
+	call->slot_nr = s->next_nr++;
 	TAILQ_INSERT_TAIL(list_of(s, call), call, link);
 	s->waiting_nr++;
 }
@@ -95,7 +98,8 @@ choose(struct slots *s)
 	call = first_of(s, RPC_BACKGROUND);
 	if (!call || s->out_nr[RPC_BACKGROUND] >= s->background_depth)
 		return normal;
-	return normal && is_normals_turn(s) ? normal : call;
+	return normal && (is_normals_turn(s) ||
+			  normal->slot_nr < call->slot_nr) ? normal : call;
 }
 
 struct rpc_call *

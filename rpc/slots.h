@@ -11,6 +11,7 @@ struct slots {
 	unsigned nr, background_depth;
 	unsigned out_nr[RPC_CLASS_NR];	/* calls that hold a slot */
 	unsigned waiting_nr;
+	uint64_t next_nr;
 	struct call_list waiting[RPC_CLASS_NR][2];	/* urgent ones, rest */
 	struct call_list out;		/* in the order they got their slots */
 };

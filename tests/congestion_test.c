@@ -189,6 +189,29 @@ a_portion_used_up_in_several_passes_ends_the_turn(void)
 }
 
 static void
+an_async_pass_goes_on_where_the_last_write_ended(void)
+{
+	struct bench_done d = { 0, 1 };
+	struct wb_handle *h;
+
+	start((struct bench_options) { .background_bytes = MIB });
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 100 * KIB, 'a'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(d.nr, 1);
+	/* extents of their own, in the block that was written in part */
+	CU_ASSERT(bench_write(&b, h, 100 * KIB, 10 * KIB, 'b'));
+	CU_ASSERT(bench_write(&b, h, 110 * KIB, 300 * KIB, 'b'));
+	b.wb->limits.dirty_background_bytes = 1;
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(b.call[0]->offset, 100 * KIB);
+	CU_ASSERT_EQUAL(b.call[1]->offset, 128 * KIB);
+	bench_serve(&b, 1);
+	bench_free(&b);
+}
+
+static void
 sync_passes_wait_in_a_row_while_too_much_is_in_writeback(void)
 {
 	struct bench_done d[3] = { { 0, 1 }, { 0, 1 }, { 0, 1 } };
@@ -439,6 +462,7 @@ UNIT_TESTS(congestion,
 	UNIT(waiting_again_keeps_the_place_and_each_wait_is_counted_once),
 	UNIT(a_pass_that_waited_goes_on_with_its_file_before_another_has_its_turn),
 	UNIT(a_portion_used_up_in_several_passes_ends_the_turn),
+	UNIT(an_async_pass_goes_on_where_the_last_write_ended),
 	UNIT(sync_passes_wait_in_a_row_while_too_much_is_in_writeback),
 	UNIT(small_limits_let_sync_write_while_async_waits),
 	UNIT(async_passes_leave_a_quarter_of_the_calls_to_sync_passes),

@@ -90,7 +90,7 @@ set_defaults(struct rig_options *o)
 	DEFAULT(wsize, 65536);
 	DEFAULT(slot_nr, 64);
 	DEFAULT(timeo_ds, 600);
-	DEFAULT(delay_usec, 200);
+	DEFAULT(delay_usec, o->model ? 0 : 200);
 	DEFAULT(seed, 1);
 #undef DEFAULT
 }
@@ -98,7 +98,9 @@ set_defaults(struct rig_options *o)
 static void
 make_server(struct rig *r)
 {
-	struct nfssim_options sim = { .delay_usec = r->opt.delay_usec };
+	struct nfssim_options sim = { .delay_usec = r->opt.delay_usec,
+				      .model = r->opt.model,
+				      .discard = r->opt.discard };
 	struct rpc_params rpc = {
 		.name = "sim", .prog = NFSSIM_NFS, .vers = 3,
 		.slot_nr = r->opt.slot_nr, .timeo_ds = r->opt.timeo_ds,

@@ -32,7 +32,9 @@ struct rig_options {		/* 0: what is said here */
 	unsigned slot_nr;		/* 64 */
 	unsigned timeo_ds;		/* 600 */
 	bool soft;
-	uint64_t delay_usec;		/* of replies: 200 */
+	uint64_t delay_usec;		/* of replies: 200, or the model's */
+	const struct model_params *model;
+	bool discard;			/* the server keeps no contents */
 	uint64_t seed;			/* 1 */
 };
 

@@ -168,7 +168,7 @@ check_file(struct wb_file *f, struct sums *all)
 	CHECK(check_seqs(&f->failed, IS(EXTENT_FAILED), &s) ==
 	      s.nr[EXTENT_FAILED]);
 	check_unstable(f, &s);
-	LIST_FOREACH(op, &f->ops, link)
+	TAILQ_FOREACH(op, &f->ops, link)
 		check_op(f, op, &nr);
 	CHECK(nr == s.nr[EXTENT_WRITEBACK]);
 	CHECK(same_bytes(s.bytes, f->bytes));

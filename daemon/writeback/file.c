@@ -40,7 +40,7 @@ file_new(struct wb_server *s, const struct fh *fh,
 	TAILQ_INIT(&f->held);
 	TAILQ_INIT(&f->unstable);
 	TAILQ_INIT(&f->late);
-	LIST_INIT(&f->ops);
+	TAILQ_INIT(&f->ops);
 	LIST_INIT(&f->handles);
 	TAILQ_INIT(&f->waits);
 	TAILQ_INIT(&f->truncations);
@@ -112,7 +112,7 @@ in_use(const struct wb_file *f)
 {
 	return f->refs || f->handle_nr || f->when_closed ||
 	       !RB_EMPTY(&f->extents) || !file_all_written(f) ||
-	       !RB_EMPTY(&f->uncommitted) || !LIST_EMPTY(&f->ops) ||
+	       !RB_EMPTY(&f->uncommitted) || !TAILQ_EMPTY(&f->ops) ||
 	       f->commit || !TAILQ_EMPTY(&f->waits) ||
 	       !TAILQ_EMPTY(&f->truncations) ||
 	       late_overlaps(f, 0, UINT64_MAX) || owes_error(f);

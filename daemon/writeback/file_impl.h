@@ -19,7 +19,7 @@ struct write_op;
 TAILQ_HEAD(sync_list, sync_wait);
 TAILQ_HEAD(truncation_list, truncation);
 LIST_HEAD(handle_list, wb_handle);
-LIST_HEAD(write_op_list, write_op);
+TAILQ_HEAD(write_op_list, write_op);
 
 struct wb_file {
 	struct wb_server *server;
@@ -50,7 +50,9 @@ struct wb_file {
 	/* writeback */
 	uint64_t cursor;		/* where an async pass goes on */
 	uint64_t portion_used;		/* by async passes of this turn */
-	struct write_op_list ops;	/* WRITEs queued or on the wire */
+	struct write_op_list ops;	/* WRITEs queued or on the wire, in
+					   the order they were queued */
+	enum wb_class ops_class;	/* none of them is below */
 	unsigned ops_nr;
 	struct commit *commit;		/* the COMMIT that is out */
 	bool commit_soon;		/* the server's verifier changed */

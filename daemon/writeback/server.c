@@ -25,7 +25,7 @@ wb_server_new(struct wb *wb, const struct wb_server_params *params,
 	TAILQ_INIT(&s->dirty_files);
 	TAILQ_INIT(&s->unstable_files);
 	TAILQ_INIT(&s->sync_files);
-	LIST_INIT(&s->free_ops);
+	TAILQ_INIT(&s->free_ops);
 	TAILQ_INIT(&s->free_commits);
 	TAILQ_INIT(&s->want_commit);
 	congestion_init(&s->congestion, params->congestion_policy,

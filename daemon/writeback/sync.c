@@ -208,7 +208,7 @@ at_rest(const struct wb_file *f)
 {
 	const struct truncation *t = TAILQ_FIRST(&f->truncations);
 
-	return LIST_EMPTY(&f->ops) && !f->commit && !(t && t->out);
+	return TAILQ_EMPTY(&f->ops) && !f->commit && !(t && t->out);
 }
 
 /* One that asks for nothing to be written. */
@@ -272,7 +272,7 @@ wait_for(struct wb_file *f, const struct sync_wait *w)
 	case SYNC_CUT:
 		return WAIT_REPLY;
 	case SYNC_PAUSE:
-		return !LIST_EMPTY(&f->ops) ? WAIT_WRITE :
+		return !TAILQ_EMPTY(&f->ops) ? WAIT_WRITE :
 		       f->commit ? WAIT_COMMIT : WAIT_REPLY;
 	default:
 		return has_older(&f->to_write, w->target_seq) ||

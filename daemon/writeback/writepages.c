@@ -53,7 +53,7 @@ writepages_init(struct wb_server *s)
 		return -ENOMEM;
 	for (i = 0; i < s->ops_nr; i++) {
 		TAILQ_INIT(&s->ops[i].extents);
-		LIST_INSERT_HEAD(&s->free_ops, &s->ops[i], link);
+		TAILQ_INSERT_TAIL(&s->free_ops, &s->ops[i], link);
 	}
 	return 0;
 }
@@ -198,11 +198,11 @@ static struct write_op *
 op_new(struct wb_file *f, struct extent *e, const struct pass *p)
 {
 	struct wb_server *s = f->server;
-	struct write_op *op = LIST_FIRST(&s->free_ops);
+	struct write_op *op = TAILQ_FIRST(&s->free_ops);
 
 	if (!op)
 		return NULL;
-	LIST_REMOVE(op, link);
+	TAILQ_REMOVE(&s->free_ops, op, link);
 	s->ops_out++;
 	op->file = f;
 	op->call = (struct wb_call) {
@@ -214,8 +214,9 @@ op_new(struct wb_file *f, struct extent *e, const struct pass *p)
 		.iov = op->iov,
 		.done = write_done,
 	};
-	LIST_INSERT_HEAD(&f->ops, op, link);
+	TAILQ_INSERT_TAIL(&f->ops, op, link);
 	f->ops_nr++;
+	f->ops_class = MAX(f->ops_class, op->call.class);
 	return op;
 }
 
@@ -224,11 +225,11 @@ op_free(struct write_op *op)
 {
 	struct wb_server *s = op->file->server;
 
-	LIST_REMOVE(op, link);
+	TAILQ_REMOVE(&op->file->ops, op, link);
 	op->file->ops_nr--;
 	cred_put(op->call.cred);
 	s->ops_out--;
-	LIST_INSERT_HEAD(&s->free_ops, op, link);
+	TAILQ_INSERT_HEAD(&s->free_ops, op, link);
 }
 
 /* Cancelled calls (our end is near) may have left: the next instance is told. */
@@ -276,10 +277,12 @@ writepages(struct wb_file *f, const struct pass *p, uint64_t now)
 {
 	struct pass_result r = { 0, false };
 	struct wb_server *s = f->server;
-	uint64_t from = f->cursor, n;
+	uint64_t from = f->cursor, start, n;
 	bool wrapped = from == 0;
 	struct extent *e;
 
+	/* What went before them must not come behind them. */
+	writepages_raise(f, p->class);
 	while (r.bytes < p->portion_bytes) {
 		if (congestion_full(p->sync ? &s->congestion.sync
 					    : &s->congestion.async,
@@ -300,14 +303,14 @@ writepages(struct wb_file *f, const struct pass *p, uint64_t now)
 			from = write_end(e);
 			continue;
 		}
-		n = write_end(e);
-		uint64_t queued = queue_write(e, p, now);
-		if (!queued) {
+		start = e->offset;
+		n = queue_write(e, p, now);
+		if (!n) {
 			r.more = true;
 			return r;
 		}
-		r.bytes += queued;
-		f->cursor = from = n;
+		r.bytes += n;
+		f->cursor = from = start + n;
 	}
 	r.more = r.bytes >= p->portion_bytes && next_start(f, p, 0);
 	return r;
@@ -320,8 +323,12 @@ writepages_raise(struct wb_file *f, enum wb_class class)
 	struct write_op *op;
 
 	class = server_class(s, class);
-	LIST_FOREACH(op, &f->ops, link)
-		if (op->call.class > class) {
+	if (f->ops_class <= class)
+		return;
+	f->ops_class = class;
+	/* Those that are in that class already, too: they were first. */
+	TAILQ_FOREACH(op, &f->ops, link)
+		if (op->call.class >= class) {
 			op->call.class = class;
 			s->calls->raise(s->calls_arg, &op->call, class);
 		}
@@ -523,7 +530,7 @@ writepages_drop(struct wb_file *f)
 {
 	struct write_op *op;
 
-	while ((op = LIST_FIRST(&f->ops))) {
+	while ((op = TAILQ_FIRST(&f->ops))) {
 		forgotten(op);
 		op_free(op);
 	}

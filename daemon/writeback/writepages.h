@@ -24,7 +24,7 @@ struct write_op {
 	struct wb_call call;
 	struct wb_file *file;
 	struct extent_list extents;	/* in file order, all WRITEBACK */
-	LIST_ENTRY(write_op) link;	/* file->ops, or server->free_ops */
+	TAILQ_ENTRY(write_op) link;	/* file->ops, or server->free_ops */
 	struct iovec iov[WRITE_IOV_MAX];
 };
 
