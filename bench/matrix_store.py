@@ -84,7 +84,8 @@ def processor():
     return platform.machine()
 
 
-def about(model, seeds, seconds, took):
+def about(model, seeds, seconds):
+    """As it is before the runs."""
     changed = command('git', 'status', '--porcelain', '-uno', '--', '..',
                       ':!results')
     return [
@@ -99,7 +100,6 @@ def about(model, seeds, seconds, took):
                                  ' '.join(sys.argv[1:]))),
         ('seeds', '1 to %d; medians' % seeds),
         ('simulated', '%d s a run, in virtual time' % seconds),
-        ('took', '%d s' % took),
     ]
 
 
@@ -108,7 +108,7 @@ def csv_path(folder, model):
 
 
 def short(value):
-    return '%.6g' % value
+    return '%.5g' % value
 
 
 def save(folder, model, data, about_, text):
