@@ -98,8 +98,8 @@ limit_with_a_mark_to_wake_below(void)
 			.answers = 1));
 	if (big())
 		try(SYNC, WORLD(.bench = LIMIT(8 * BLOCK, .write_nr = 64), .files = 3,
-				.blocks = 8, .at_start = 8, .syncs = 1,
-				.answers = 2));
+				.blocks = 9, .at_start = 8, .syncs = 1,
+				.answers = 1));
 }
 
 /* Nothing is written but what somebody waits for. */
@@ -125,7 +125,7 @@ dirty_limit_of_one_block(void)
 	if (big())
 		try(BOTH, WORLD(.bench = LIMIT(1, .dirty_bytes = 3 * BLOCK,
 					       .background_bytes = BLOCK),
-				.files = 2, .writers = 2, .blocks = 3,
+				.files = 2, .writers = 2, .blocks = 2,
 				.syncs = 1, .timers = 2));
 }
 
