@@ -55,6 +55,7 @@ make_pipeline(struct cell *c)
 		.dirty_bytes = p->limit_bytes,
 		.dirty_background_bytes = p->background_bytes,
 		.dirty_throttling = p->throttling,
+		.whole_grants = p->server.bounds & BOUND_GRANTS,
 		.dirty_expire_usec = 30 * SECOND,
 		.clean_expire_usec = 3600 * SECOND,
 		.late_duplicate_usec = 10 * SECOND,

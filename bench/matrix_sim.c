@@ -119,9 +119,9 @@ set_bounds(struct cell_params *p, const char *v)
 	for (; *v; v += n + (v[n] == '+')) {
 		n = strcspn(v, "+");
 		snprintf(word, sizeof word, "%.*s", (int)n, v);
-		if (!choice(word, "none pass tails commits all", &nr))
+		if (!choice(word, "none pass tails commits grants all", &nr))
 			return false;
-		all |= nr == 4 ? BOUND_ALL : nr ? 1u << (nr - 1) : 0;
+		all |= nr == 5 ? BOUND_ALL : nr ? 1u << (nr - 1) : 0;
 	}
 	p->server.bounds = (enum wb_bounds)all;
 	return true;
@@ -211,7 +211,7 @@ static const struct option options[] = {
 	{ "policy", "congestion_policy: split, single, none", set_policy },
 	{ "priority", "commit_priority: ahead, fifo", set_priority },
 	{ "rule", "commit_rule: bandwidth, kernel", set_rule },
-	{ "bounds", "of none, pass, tails, commits, all; a+b", set_bounds },
+	{ "bounds", "of none, pass, tails, commits, grants, all; a+b", set_bounds },
 	{ "throttling", "dirty_throttling: none, ioless (none)",
 	  set_throttling },
 	{ "sync", "1: and a sync writer, 4 KiB every 100 ms", set_sync },

@@ -43,7 +43,7 @@ static const struct key_choice rules[] = {
 static const struct key_choice bounds[] = {
 	{ "all", BOUND_ALL, false }, { "none", BOUND_NONE, true },
 	{ "pass", BOUND_PASS, true }, { "tails", BOUND_TAILS, true },
-	{ "commits", BOUND_COMMITS, true },
+	{ "commits", BOUND_COMMITS, true }, { "grants", BOUND_GRANTS, true },
 	{ NULL, 0, false },
 };
 static const struct key_choice throttlings[] = {

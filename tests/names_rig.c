@@ -128,6 +128,7 @@ start_pipeline(void)
 		.released = room };
 	struct wb_limits limits = {
 		.dirty_bytes = 64 << 20, .dirty_background_bytes = 32 << 20,
+		.whole_grants = true,
 		.dirty_expire_usec = 30000000,
 		.clean_expire_usec = 30000000,
 		.late_duplicate_usec = 1000,

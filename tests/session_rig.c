@@ -479,6 +479,7 @@ start(struct rig *g, struct server *server)
 	static const struct wb_hooks hooks = { .poke = poke };
 	struct wb_limits limits = {
 		.dirty_bytes = 64u << 20, .dirty_background_bytes = 32u << 20,
+		.whole_grants = true,
 		.dirty_expire_usec = 30000000, .clean_expire_usec = 60000000,
 		.late_duplicate_usec = 10000000,
 	};

@@ -121,6 +121,7 @@ make_pipeline(struct rig *r)
 	struct wb_limits limits = {
 		.dirty_bytes = r->opt.dirty_bytes,
 		.dirty_background_bytes = r->opt.dirty_background_bytes,
+		.whole_grants = true,
 		.dirty_expire_usec = r->opt.dirty_expire_usec,
 		.clean_expire_usec = 60 * RIG_SECOND,
 		.late_duplicate_usec = r->opt.late_duplicate_usec,

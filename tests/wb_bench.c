@@ -167,6 +167,7 @@ bench_init(struct bench *b, const struct bench_options *o)
 		.dirty_bytes = either(o->dirty_bytes, 64 << 20),
 		.dirty_background_bytes = either(o->background_bytes, 32 << 20),
 		.dirty_throttling = o->dirty_throttling,
+		.whole_grants = !o->unbound,
 		.dirty_expire_usec = 30000000,
 		.clean_expire_usec = 3600000000ull,
 		.late_duplicate_usec = 10000000,
@@ -369,6 +370,7 @@ bench_answer(struct bench *b, struct wb_call *c, int err,
 	c->written = c->count;
 	c->committed = committed;
 	c->transmissions = 1;
+	c->sent_usec = b->now;
 	memset(c->verf, 0, WB_VERF);
 	memcpy(c->verf, &verf, sizeof verf);
 	c->done(c, b->now);

@@ -141,22 +141,28 @@ no_background_pass_begins_beyond_a_second_of_work(void)
 	CU_ASSERT_EQUAL(writes_beyond_a_second(false), 0);
 }
 
-/* A file of 1.5 MiB under a limit, over the background limit. */
+/* A file of nearly 1.5 MiB over the background limit, among so many under this
+   limit.  Its WRITEs. */
 static unsigned
-writes_of_one_and_a_half(uint64_t dirty_bytes, bool unbound)
+writes_of_one_and_a_half(uint64_t dirty_bytes, unsigned files, bool unbound)
 {
 	struct bench_options o = {
 		.dirty_bytes = dirty_bytes, .background_bytes = MIB / 4,
 		.unbound = unbound,
 	};
+	struct wb_handle *h[9];
 	struct bench b;
-	unsigned nr;
+	unsigned i, nr = 0;
 
 	bench_init(&b, &o);
-	CU_ASSERT_FATAL(bench_write(&b, bench_open(&b, 1, 10, O_RDWR), 0,
-				    3 * MIB / 2, 'a'));
+	for (i = 0; i < files; i++)
+		h[i] = bench_open(&b, i + 1, 10, O_RDWR);
+	for (i = 1; i < files; i++)
+		CU_ASSERT_FATAL(bench_write(&b, h[i], 0, 4096, 'a'));
+	CU_ASSERT_FATAL(bench_write(&b, h[0], 0, 3 * MIB / 2 - 65536, 'a'));
 	bench_turn(&b);
-	nr = bench_count(&b, WB_CALL_WRITE);
+	for (i = 0; i < b.call_nr; i++)
+		nr += b.call[i]->fh == file_fh(h[0]->file);
 	bench_free(&b);
 	return nr;
 }
@@ -164,9 +170,9 @@ writes_of_one_and_a_half(uint64_t dirty_bytes, bool unbound)
 static void
 unfinished_tail_waits_where_shares_are_large(void)
 {
-	CU_ASSERT_EQUAL(writes_of_one_and_a_half(4 * MIB, false), 1);
-	CU_ASSERT_EQUAL(writes_of_one_and_a_half(4 * MIB - 4096, false), 2);
-	CU_ASSERT_EQUAL(writes_of_one_and_a_half(4 * MIB, true), 2);
+	CU_ASSERT_EQUAL(writes_of_one_and_a_half(2 * MIB, 8, false), 1);
+	CU_ASSERT(writes_of_one_and_a_half(2 * MIB, 9, false) > 1);
+	CU_ASSERT(writes_of_one_and_a_half(2 * MIB, 1, true) > 1);
 }
 
 /* Room that a writer has ahead when half of the limit is used up, and asks for
@@ -196,6 +202,158 @@ without_throttling_writers_run_free_up_to_the_limit(void)
 	CU_ASSERT(granted_ahead(THROTTLE_NONE) > granted_ahead(THROTTLE_IOLESS));
 }
 
+/* ---- the window of COMMITs ---- */
+
+/* Files of so many MiB each are written; their COMMITs are due. */
+static void
+due(struct bench *b, bool unbound, const unsigned *mib, unsigned nr,
+    struct wb_handle **h)
+{
+	struct bench_options o = {
+		.slab_bytes = 32 * MIB, .dirty_bytes = 16 * MIB,
+		.background_bytes = MIB / 4, .unbound = unbound,
+	};
+	unsigned i;
+
+	bench_init(b, &o);
+	for (i = 0; i < nr; i++) {
+		h[i] = bench_open(b, i + 1, 10, O_RDWR);
+		CU_ASSERT_FATAL(bench_write(b, h[i], 0, mib[i] * MIB, 'a'));
+	}
+	bench_turn(b);
+	for (i = 0; i < b->call_nr; )
+		if (b->call[i]->kind == WB_CALL_WRITE)
+			bench_answer(b, bench_take(b, i), 0, WB_UNSTABLE, 1);
+		else
+			i++;
+}
+
+/* The file that the only COMMIT out is for; it is answered. */
+static unsigned
+one_commit(struct bench *b, struct wb_handle *const *h)
+{
+	struct wb_call *c;
+	unsigned i = 0;
+
+	CU_ASSERT_EQUAL_FATAL(b->call_nr, 1);
+	c = bench_take(b, 0);
+	CU_ASSERT_EQUAL_FATAL(c->kind, WB_CALL_COMMIT);
+	while (c->fh != file_fh(h[i]->file))
+		i++;
+	bench_answer(b, c, 0, WB_UNSTABLE, 1);
+	return i + 1;
+}
+
+static void
+commits_go_one_by_one_the_largest_first_every_fourth_the_oldest(void)
+{
+	static const unsigned mib[] = { 1, 1, 2, 3, 2, 1, 1 };
+	static const unsigned order[] = { 1, 2, 4, 5, 3, 6, 7 };
+	struct wb_handle *h[7];
+	struct bench b;
+	unsigned i;
+
+	due(&b, false, mib, 7, h);
+	for (i = 0; i < 7; i++)
+		CU_ASSERT_EQUAL(one_commit(&b, h), order[i]);
+	CU_ASSERT_EQUAL(b.call_nr, 0);
+	bench_free(&b);
+}
+
+static void
+without_the_window_every_commit_that_is_due_goes(void)
+{
+	static const unsigned mib[] = { 1, 1, 2, 3, 2 };
+	struct wb_handle *h[5];
+	struct bench b;
+
+	due(&b, true, mib, 5, h);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_COMMIT), 5);
+	bench_free(&b);
+}
+
+static void
+commit_that_is_waited_for_needs_no_window(void)
+{
+	static const unsigned mib[] = { 1, 1, 1 };
+	struct bench_done d = { 0, 0 };
+	struct wb_handle *h[3];
+	struct bench b;
+
+	due(&b, false, mib, 3, h);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_COMMIT), 1);
+	handle_fsync(h[2], b.now, bench_done, &d);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_COMMIT), 2);
+	bench_answer(&b, bench_take(&b, 1), 0, WB_UNSTABLE, 1);
+	CU_ASSERT_EQUAL(d.nr, 1);
+	bench_free(&b);
+}
+
+/* COMMITs out after six of twelve, each of which took so long. */
+static unsigned
+out_after_six(uint64_t usec)
+{
+	static const unsigned mib[] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+	struct wb_handle *h[12];
+	struct bench b;
+	unsigned i, nr;
+
+	due(&b, false, mib, 12, h);
+	for (i = 0; i < 6; i++) {
+		bench_advance(&b, usec);
+		one_commit(&b, h);
+	}
+	nr = bench_count(&b, WB_CALL_COMMIT);
+	bench_free(&b);
+	return nr;
+}
+
+static void
+server_that_takes_others_along_gets_more_commits_at_once(void)
+{
+	CU_ASSERT_EQUAL(out_after_six(1000), 6);
+	CU_ASSERT_EQUAL(out_after_six(100000), 1);
+}
+
+/* ---- grants ---- */
+
+/* The first of two writers at the limit has got a part of what it waits for and
+   asks for the rest.  Is it before the other? */
+static bool
+stays_first(bool unbound)
+{
+	struct bench_options o = {
+		.dirty_bytes = MIB, .background_bytes = MIB / 4,
+		.wsize = 65536, .unbound = unbound,
+	};
+	struct wb_handle *h;
+	struct slab *first;
+	struct bench b;
+	bool stays;
+
+	bench_init(&b, &o);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT_FATAL(bench_write(&b, h, 0, MIB, 'a'));
+	CU_ASSERT_EQUAL(bench_write_some(&b, h, MIB, MIB, 'a'), 0);
+	first = b.slab;
+	bench_swap(&b);
+	CU_ASSERT_EQUAL(bench_write_some(&b, h, 2 * MIB, MIB, 'b'), 0);
+	bench_swap(&b);
+	bench_answer(&b, bench_take(&b, 0), 0, WB_FILE_SYNC, 1);
+	CU_ASSERT_EQUAL(bench_write_some(&b, h, MIB, MIB, 'a'), 65536);
+	stays = TAILQ_FIRST(&b.wb->waiting) == first;
+	bench_free(&b);
+	return stays;
+}
+
+static void
+writer_at_the_limit_gets_all_it_asked_for_before_the_next(void)
+{
+	CU_ASSERT(stays_first(false));
+	CU_ASSERT_FALSE(stays_first(true));
+}
+
 UNIT_TESTS(writeback_switch,
 	UNIT(what_is_waited_for_rises_and_a_commit_goes_ahead),
 	UNIT(without_priorities_all_is_one_class_in_its_order),
@@ -204,4 +362,9 @@ UNIT_TESTS(writeback_switch,
 	UNIT(no_background_pass_begins_beyond_a_second_of_work),
 	UNIT(unfinished_tail_waits_where_shares_are_large),
 	UNIT(without_throttling_writers_run_free_up_to_the_limit),
+	UNIT(commits_go_one_by_one_the_largest_first_every_fourth_the_oldest),
+	UNIT(without_the_window_every_commit_that_is_due_goes),
+	UNIT(commit_that_is_waited_for_needs_no_window),
+	UNIT(server_that_takes_others_along_gets_more_commits_at_once),
+	UNIT(writer_at_the_limit_gets_all_it_asked_for_before_the_next),
 )

@@ -10,11 +10,23 @@ bandwidth_init(struct bandwidth *b, uint64_t bytes_per_sec)
 	*b = (struct bandwidth) { .bytes_per_sec = bytes_per_sec };
 }
 
+static void
+way(struct bandwidth *b, uint64_t bytes, uint64_t took_usec)
+{
+	uint64_t own = bytes * 1000 / (b->bytes_per_sec / 1000 + 1);
+	uint64_t rest = took_usec > own ? took_usec - own : 1;
+
+	if (!b->rtt_usec || rest < b->rtt_usec)
+		b->rtt_usec = rest;
+}
+
 void
-bandwidth_answered(struct bandwidth *b, uint64_t bytes, bool more,
-		   uint64_t now)
+bandwidth_answered(struct bandwidth *b, uint64_t bytes, uint64_t took_usec,
+		   bool more, uint64_t now)
 {
 	uint64_t took, rate;
+
+	way(b, bytes, took_usec);
 
 	if (!b->measuring) {
 		b->measuring = more;

@@ -226,7 +226,7 @@ commit_end(struct commit *c)
 
 	cred_put(c->call.cred);
 	TAILQ_INSERT_TAIL(&s->free_commits, c, link);
-	s->commits_out--;
+	commit_window_ended(s, &c->trip, c->call.err == 0, s->wb->now);
 }
 
 static void
@@ -295,8 +295,12 @@ static bool
 due_by_bandwidth(const struct wb_file *f)
 {
 	uint64_t unstable = f->bytes[EXTENT_UNSTABLE];
-	uint64_t second = f->server->bandwidth.bytes_per_sec;
+	const struct wb_server *s = f->server;
+	uint64_t second = s->bandwidth.bytes_per_sec;
 
+	/* where the window decides, it has a choice */
+	if (s->params.bounds & BOUND_COMMITS)
+		second /= 10;
 	return unstable >= MAX(second, UNSTABLE_MIN) ||
 	       room_short(f, unstable);
 }
@@ -370,7 +374,7 @@ commit_check(struct wb_file *f, bool waited, uint64_t now)
 	    !due(f, waited))
 		return;
 	c = TAILQ_FIRST(&s->free_commits);
-	if (!c) {
+	if (!c || (!waited && !commit_window_open(s))) {
 		want(f, waited);
 		return;
 	}
@@ -394,7 +398,7 @@ commit_check(struct wb_file *f, bool waited, uint64_t now)
 		extent_list_append(&c->extents, e);
 	f->commit = c;
 	f->commit_soon = false;
-	s->commits_out++;
+	commit_window_sent(f, &c->trip, now);
 	s->stats.nfs_nr_commits++;
 	s->commit_bytes += f->bytes[EXTENT_UNSTABLE];
 }
@@ -407,11 +411,25 @@ commit_oldest(struct wb_server *s, uint64_t now)
 	if (s->bytes[EXTENT_WRITEBACK] > s->bytes[EXTENT_UNSTABLE])
 		return;
 	TAILQ_FOREACH(f, &s->unstable_files, unstable_link) {
-		if (s->commits_out)
+		if (s->window_of_commits.out)
 			return;
 		f->commit_soon = true;
 		commit_check(f, false, now);
 	}
+}
+
+/* Those that are waited for need no window. */
+static struct wb_file *
+next_commit(struct wb_server *s)
+{
+	struct wb_file *f;
+
+	if (commit_window_open(s))
+		return commit_window_next(s);
+	TAILQ_FOREACH(f, &s->want_commit, want_link)
+		if (f->commit_waited)
+			return f;
+	return NULL;
 }
 
 void
@@ -421,7 +439,7 @@ commit_run(struct wb_server *s, uint64_t now)
 	bool waited;
 
 	while (!TAILQ_EMPTY(&s->free_commits) &&
-	       (f = TAILQ_FIRST(&s->want_commit))) {
+	       (f = next_commit(s))) {
 		TAILQ_REMOVE(&s->want_commit, f, want_link);
 		f->wants_commit = false;
 		waited = f->commit_waited;

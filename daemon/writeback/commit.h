@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/writeback/commit_window.h"
 #include "daemon/writeback/extent.h"
 #include "daemon/writeback/nfs_calls.h"
 
@@ -21,6 +22,7 @@ struct commit {
 	struct wb_call call;
 	struct wb_file *file;
 	struct extent_list extents;	/* UNSTABLE and GHOST */
+	struct commit_trip trip;
 	TAILQ_ENTRY(commit) link;	/* server->free_commits */
 };
 

@@ -23,7 +23,7 @@
 #include "daemon/writeback/writepages.h"
 
 #define PORTION_MIN (4u << 20)
-#define TAILS_SHARE (4ull << 20)
+#define TAILS_SHARE (256ull << 10)
 
 static uint64_t
 portion(const struct wb_server *s)
@@ -291,13 +291,14 @@ flusher_wanted(const struct wb_server *s)
 	return cause_now(s, &cause);
 }
 
-/* More is on its way to stable storage than the server takes in a second. */
+/* More is on its way than the server takes in a second, not counting what it is
+   making stable now. */
 static bool
 has_enough(const struct wb_server *s)
 {
 	return (s->params.bounds & BOUND_PASS) && !s->wb->draining &&
 	       s->bytes[EXTENT_WRITEBACK] + s->bytes[EXTENT_UNSTABLE] >
-	       s->bandwidth.bytes_per_sec;
+	       s->bandwidth.bytes_per_sec + s->window_of_commits.out_bytes;
 }
 
 /* May tails wait until they are whole WRITEs?  Not where the files' shares of

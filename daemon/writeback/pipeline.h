@@ -28,6 +28,7 @@ struct wb_limits {			/* global keys; 0 bytes are never valid */
 	uint64_t dirty_bytes;
 	uint64_t dirty_background_bytes;
 	enum dirty_throttling dirty_throttling;
+	bool whole_grants;		/* BOUND_GRANTS; see throttle.c */
 	uint64_t dirty_expire_usec;
 	uint64_t clean_expire_usec;
 	uint64_t late_duplicate_usec;

@@ -26,8 +26,9 @@ enum wb_bounds {
 	BOUND_NONE = 0,
 	BOUND_PASS = 1,			/* flusher.c */
 	BOUND_TAILS = 2,		/* flusher.c */
-	BOUND_COMMITS = 4,		/* commit.c */
-	BOUND_ALL = 7,
+	BOUND_COMMITS = 4,		/* commit_window.c */
+	BOUND_GRANTS = 8,		/* throttle.c, for all servers */
+	BOUND_ALL = 15,
 };
 
 struct wb_server_params {

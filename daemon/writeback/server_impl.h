@@ -4,6 +4,7 @@
 #define NFSWB_SERVER_IMPL_H
 
 #include "daemon/writeback/bandwidth.h"
+#include "daemon/writeback/commit_window.h"
 #include "daemon/writeback/congestion.h"
 #include "daemon/writeback/file_impl.h"
 #include "daemon/writeback/stats.h"
@@ -32,7 +33,7 @@ struct wb_server {
 	struct commit_list free_commits;
 	struct file_list want_commit;	/* a COMMIT is due, none was free */
 	struct commit *commits;
-	unsigned commits_out;
+	struct commit_window window_of_commits;
 
 	struct congestion congestion;
 	struct congestion_pass async_pass;

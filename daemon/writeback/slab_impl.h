@@ -54,6 +54,7 @@ struct slab {
 	uint32_t live_nr;		/* extents but CLEAN ones */
 
 	bool waiting;			/* for room, in wb->waiting */
+	bool partly;			/* got a part of what it asked for */
 	TAILQ_ENTRY(slab) wait_link;
 	enum waiting_for waiting_for;
 	uint64_t waiting_since;

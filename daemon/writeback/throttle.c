@@ -9,6 +9,10 @@
  * and do not fill is taken back for them.  THROTTLE_NONE: all run free up to the
  * limit itself.
  *
+ * What comes free at the limit goes to one writer until it has the whole of what
+ * it asked for (WANT_MAX chunks at most), then to the next (BOUND_GRANTS): WRITEs
+ * stay large however many wait.
+ *
  * Cost: O(1) a chunk granted.
  */
 #include <assert.h>
@@ -160,6 +164,7 @@ grant_wanted(struct slab *s, enum waiting_for *why)
 		if (!grant_chunk(s, why))
 			break;
 	}
+	s->partly = n > 0 && (uint64_t)n * NFSWB_CHUNK_BYTES < s->want;
 	return n > 0;
 }
 
@@ -176,7 +181,10 @@ throttle_wait(struct slab *s, uint64_t now)
 	s->waiting_since = now;
 	if (s->waiting_for == WAIT_NONE)
 		s->waiting_for = WAIT_GRANT;
-	TAILQ_INSERT_TAIL(&wb->waiting, s, wait_link);
+	if (s->partly && wb->limits.whole_grants)
+		TAILQ_INSERT_HEAD(&wb->waiting, s, wait_link);
+	else
+		TAILQ_INSERT_TAIL(&wb->waiting, s, wait_link);
 	wb->stats.reclaim.slow++;
 	if (s->waiting_for == WAIT_LIMIT)
 		wb->stats.throttle.limit_waits++;

@@ -511,6 +511,7 @@ write_done(struct wb_call *c, uint64_t now)
 			commit_verifier_seen(f, c->verf);
 		answered(op);
 		bandwidth_answered(&s->bandwidth, c->written,
+				   now - c->sent_usec,
 				   s->bytes[EXTENT_WRITEBACK] > 0, now);
 	} else if (c->err == -EAGAIN || c->err == -ECANCELED) {
 		op_back_to_dirty(op);

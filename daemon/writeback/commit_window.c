@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * commit_window.c - see commit_window.h
+ *
+ * A server that flushes just the file it is asked for (S1 of bench/README.md)
+ * does best with few COMMITs of many bytes each.  So there is one at least, and
+ * more up to half a second of bandwidth, a sixteenth of dirty_bytes at most: what
+ * is being flushed comes back piece by piece.  On a long way more are needed, so
+ * that the next is there when one ends.  The largest goes first, of equals the
+ * one that came last: the others grow meanwhile, and a flush of more bytes needs
+ * fewer seeks.  Every fourth is the one that has waited longest, so that none is
+ * left behind.
+ *
+ * A server that flushes everything at each COMMIT (S2) does best with many at
+ * once, first come, first served: they share a flush.  It shows itself: where
+ * one COMMIT is out at a time, that of the file which has waited longest is
+ * answered faster than its bytes can have been written.  Where that is so twice,
+ * WIDE_MIN may be out for the next WIDE_FOR COMMITs; then it is asked again.
+ *
+ * Cost: O(files that want a COMMIT) for each that is picked.
+ */
+#include <sys/param.h>
+
+#include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/commit_window.h"
+
+#define WIDE_MIN 8
+#define WIDE_FOR 128
+#define SCORE_FAST 2		/* a fast answer, against one for a slow */
+#define SCORE_WIDE 4
+#define SCORE_MAX 6
+#define TELLING_BYTES (256u << 10)	/* less tells nothing by its time */
+#define OLDEST_EVERY 4
+
+static bool
+takes_others_along(const struct wb_server *s)
+{
+	return s->window_of_commits.wide_left > 0;
+}
+
+bool
+commit_window_open(const struct wb_server *s)
+{
+	const struct commit_window *w = &s->window_of_commits;
+	uint64_t second = s->bandwidth.bytes_per_sec;
+	uint64_t way = 2 * second / 1000 * s->bandwidth.rtt_usec / 1000;
+	uint64_t most = MIN(second / 2, s->wb->limits.dirty_bytes / 16);
+
+	if (!(s->params.bounds & BOUND_COMMITS))
+		return true;
+	return w->out < (takes_others_along(s) ? WIDE_MIN : 1) ||
+	       w->out_bytes < MAX(most, way);
+}
+
+struct wb_file *
+commit_window_next(struct wb_server *s)
+{
+	struct commit_window *w = &s->window_of_commits;
+	struct wb_file *f, *next = TAILQ_FIRST(&s->want_commit);
+
+	w->oldest = NULL;
+	if (!next || !(s->params.bounds & BOUND_COMMITS) ||
+	    takes_others_along(s))
+		return next;
+	if (w->picks++ % OLDEST_EVERY == 0)
+		w->oldest = next;
+	if (w->oldest)
+		return next;
+	TAILQ_FOREACH(f, &s->want_commit, want_link)
+		if (f->bytes[EXTENT_UNSTABLE] >= next->bytes[EXTENT_UNSTABLE])
+			next = f;
+	return next;
+}
+
+void
+commit_window_sent(struct wb_file *f, struct commit_trip *t, uint64_t now)
+{
+	struct commit_window *w = &f->server->window_of_commits;
+	uint64_t bytes = f->bytes[EXTENT_UNSTABLE];
+
+	*t = (struct commit_trip) {
+		.bytes = bytes, .sent_usec = now,
+		.telling = w->oldest == f && bytes >= TELLING_BYTES,
+	};
+	w->oldest = NULL;
+	w->out++;
+	w->out_bytes += bytes;
+}
+
+/* Was that faster than a quarter of the time it takes to write so much? */
+static bool
+was_fast(const struct wb_server *s, const struct commit_trip *t, uint64_t now)
+{
+	uint64_t took = now - t->sent_usec, way = s->bandwidth.rtt_usec;
+
+	took = took > way ? took - way : 0;
+	return took / 1000 * (s->bandwidth.bytes_per_sec / 1000) < t->bytes;
+}
+
+void
+commit_window_ended(struct wb_server *s, const struct commit_trip *t, bool ok,
+		    uint64_t now)
+{
+	struct commit_window *w = &s->window_of_commits;
+
+	w->out--;
+	w->out_bytes -= t->bytes;
+	if (takes_others_along(s)) {
+		if (--w->wide_left == 0)
+			w->score = SCORE_WIDE - SCORE_FAST;
+		return;
+	}
+	if (!ok || !t->telling)
+		return;
+	if (was_fast(s, t, now))
+		w->score = MIN(w->score + SCORE_FAST, SCORE_MAX);
+	else if (w->score)
+		w->score--;
+	if (w->score >= SCORE_WIDE)
+		w->wide_left = WIDE_FOR;
+}
