@@ -23,7 +23,31 @@ static struct rig *r;
 static struct {
 	uint64_t writes, next, behind;
 	uint64_t most_writeback;	/* when one came */
+	uint64_t commits, commit_usec;	/* how long the server takes for one */
+	uint64_t until_usec;		/* the last one's end */
+	uint64_t meanwhile;		/* bytes that came during it */
+	uint64_t least_meanwhile, least_covered, most_covered;
 } wire;
+
+#define COMMITS_APART 3		/* the first ones, before it has settled */
+
+static void
+look_at_commit(struct nfssim_verdict *v)
+{
+	uint64_t unstable = rig_stats(r)->unstable_bytes;
+
+	v->hold_usec = wire.commit_usec;
+	wire.until_usec = loop_now(r->loop) + wire.commit_usec;
+	if (wire.commits++ > COMMITS_APART) {
+		if (wire.meanwhile < wire.least_meanwhile)
+			wire.least_meanwhile = wire.meanwhile;
+		if (unstable < wire.least_covered)
+			wire.least_covered = unstable;
+		if (unstable > wire.most_covered)
+			wire.most_covered = unstable;
+	}
+	wire.meanwhile = 0;
+}
 
 static void
 look(void *arg, const struct nfssim_call *c, struct nfssim_verdict *v)
@@ -31,9 +55,12 @@ look(void *arg, const struct nfssim_call *c, struct nfssim_verdict *v)
 	uint64_t writeback;
 
 	(void)arg;
-	(void)v;
+	if (c->prog == NFSSIM_NFS && c->proc == NFSPROC3_COMMIT)
+		look_at_commit(v);
 	if (c->prog != NFSSIM_NFS || c->proc != NFSPROC3_WRITE)
 		return;
+	if (loop_now(r->loop) < wire.until_usec)
+		wire.meanwhile += c->count;
 	wire.writes++;
 	wire.behind += c->offset != wire.next;
 	wire.next = c->offset + c->count;
@@ -50,6 +77,7 @@ start(const struct rig_options *o)
 	for (i = 0; i < sizeof bytes; i++)
 		bytes[i] = (unsigned char)((i * 2654435761u) >> 13);
 	memset(&wire, 0, sizeof wire);
+	wire.least_meanwhile = wire.least_covered = UINT64_MAX;
 	r = rig_new(o);
 	nfssim_set_fault(r->sim, look, NULL);
 }
@@ -71,7 +99,7 @@ write_stats(void)
 static struct model_params
 model_of(const char *text)
 {
-	struct model_params m;
+	struct model_params m = { 0 };
 	const char *wrong = model_params_parse(&m, text);
 
 	if (wrong) {
@@ -218,9 +246,47 @@ offsets_of_one_sequential_writer_ascend_on_the_wire(void)
 	}
 }
 
+/* linux-mm 20111005014242.GA10237@localhost; turbonfs/inc/fcsm.h of
+   Azure/AZNFS-mount: a COMMIT was of all that the file had, hundreds of MB, and
+   nothing was written meanwhile. */
+static void
+writes_go_on_during_a_slow_commit_and_a_commit_is_of_a_seconds_work(void)
+{
+	struct model_params m = model_of("link=1G,rtt=200us,threads=8");
+	struct rig_options o = {
+		.model = &m, .discard = true, .wsize = MIB,
+		.slab_bytes = 402 * MIB, .dirty_bytes = 400 * MIB,
+		.congestion_bytes = 50 * MIB, .slot_nr = 16,
+	};
+	const struct server_stats *st;
+	struct wb_handle *h;
+	unsigned i;
+
+	start(&o);
+	wire.commit_usec = 2 * RIG_SECOND;
+	h = rig_open(r, "f");
+	for (i = 0; i < 1200; i++) {
+		rig_write(r, h, (uint64_t)i * MIB, bytes, MIB);
+		rig_pass(r, 10486);		/* 100 MB/s */
+	}
+	st = rig_stats(r);
+	printf("# %llu bytes a second; a COMMIT is of %llu to %llu, and %llu "
+	       "come meanwhile\n", (unsigned long long)st->write_bw,
+	       (unsigned long long)wire.least_covered,
+	       (unsigned long long)wire.most_covered,
+	       (unsigned long long)wire.least_meanwhile);
+	CU_ASSERT(wire.commits > 2 * COMMITS_APART);
+	CU_ASSERT(wire.least_meanwhile >= st->write_bw * 3 / 4);
+	CU_ASSERT(wire.least_covered >= st->write_bw * 3 / 4);
+	CU_ASSERT(wire.most_covered <= st->write_bw * 3 / 2);
+	CU_ASSERT_EQUAL(rig_fsync(r, h), 0);
+	stop();
+}
+
 UNIT_TESTS(sim_congestion,
 	UNIT(any_dirty_limit_makes_progress_and_sync_returns),
 	UNIT(a_slow_server_has_no_more_in_flight_than_the_limit_and_nothing_is_sent_twice),
 	UNIT(a_slow_server_has_a_seconds_work_in_flight_once_it_was_measured),
 	UNIT(offsets_of_one_sequential_writer_ascend_on_the_wire),
+	UNIT(writes_go_on_during_a_slow_commit_and_a_commit_is_of_a_seconds_work),
 )
