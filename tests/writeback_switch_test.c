@@ -4,6 +4,7 @@
  */
 #include <fcntl.h>
 
+#include "daemon/writeback/throttle.h"
 #include "tests/unit.h"
 #include "tests/wb_bench.h"
 
@@ -354,6 +355,97 @@ writer_at_the_limit_gets_all_it_asked_for_before_the_next(void)
 	CU_ASSERT_FALSE(stays_first(true));
 }
 
+/* One session fills the limit, another asks for little.  Does it get it? */
+static bool
+light_one_gets_room(bool unbound)
+{
+	struct bench_options o = {
+		.slab_bytes = 64 * MIB, .dirty_bytes = 32 * MIB,
+		.background_bytes = 16 * MIB, .unbound = unbound,
+	};
+	struct wb_handle *h;
+	struct bench b;
+	uint32_t got;
+
+	bench_init(&b, &o);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	(void)bench_write_some(&b, h, 0, 64 * MIB, 'a');
+	bench_swap(&b);
+	got = bench_write_some(&b, bench_open(&b, 2, 10, O_RDWR), 0, 4096, 'b');
+	CU_ASSERT(throttle_dirtied(b.wb) <= 32 * MIB);
+	bench_free(&b);
+	return got == 4096;
+}
+
+static void
+part_of_the_limit_is_kept_for_those_who_ask_for_little(void)
+{
+	CU_ASSERT(light_one_gets_room(false));
+	CU_ASSERT_FALSE(light_one_gets_room(true));
+}
+
+static void
+who_asks_for_little_waits_before_who_asks_for_much(void)
+{
+	struct bench_options o = {
+		.dirty_bytes = 4 * MIB, .background_bytes = MIB,
+	};
+	struct wb_handle *h[3];
+	struct slab *heavy;
+	struct bench b;
+	unsigned i;
+
+	bench_init(&b, &o);
+	for (i = 0; i < 3; i++)
+		h[i] = bench_open(&b, i + 1, 10, O_RDWR);
+	CU_ASSERT(bench_write_some(&b, h[0], 0, 8 * MIB, 'a') < 8 * MIB);
+	heavy = b.slab;
+	bench_swap(&b);
+	CU_ASSERT_EQUAL(bench_write_some(&b, h[1], 0, 4096, 'b'), 0);
+	CU_ASSERT_PTR_EQUAL(TAILQ_FIRST(&b.wb->waiting), b.slab);
+	CU_ASSERT_PTR_EQUAL(TAILQ_LAST(&b.wb->waiting, slab_wait_list), heavy);
+	bench_free(&b);
+}
+
+/* WRITEs that 8 MiB of async data make beyond 4 MiB that are out already, after
+   a small sync or without one. */
+static unsigned
+writes_after(bool small_sync)
+{
+	struct bench_options o = {
+		.background_bytes = MIB, .slab_bytes = 32 * MIB,
+	};
+	struct bench_done d = { 0, 0 };
+	struct wb_handle *h[2];
+	struct bench b;
+	unsigned nr;
+
+	bench_init(&b, &o);
+	b.server->bandwidth.bytes_per_sec = 16 * MIB;
+	h[0] = bench_open(&b, 1, 10, O_RDWR);
+	h[1] = bench_open(&b, 2, 10, O_RDWR);
+	if (small_sync) {
+		CU_ASSERT_FATAL(bench_write(&b, h[0], 0, 4096, 's'));
+		handle_fsync(h[0], b.now, bench_done, &d);
+		bench_turn(&b);
+		CU_ASSERT_EQUAL(b.call[0]->stable, WB_FILE_SYNC);
+		bench_serve(&b, 1);
+		CU_ASSERT_EQUAL(d.nr, 1);
+	}
+	CU_ASSERT_FATAL(bench_write(&b, h[1], 0, 12 * MIB, 'a'));
+	bench_turn(&b);
+	nr = bench_count(&b, WB_CALL_WRITE);
+	bench_free(&b);
+	return nr;
+}
+
+static void
+small_syncs_have_background_writeback_keep_less_under_way(void)
+{
+	CU_ASSERT_EQUAL(writes_after(false), 12);
+	CU_ASSERT(writes_after(true) < 6);
+}
+
 UNIT_TESTS(writeback_switch,
 	UNIT(what_is_waited_for_rises_and_a_commit_goes_ahead),
 	UNIT(without_priorities_all_is_one_class_in_its_order),
@@ -367,4 +459,7 @@ UNIT_TESTS(writeback_switch,
 	UNIT(commit_that_is_waited_for_needs_no_window),
 	UNIT(server_that_takes_others_along_gets_more_commits_at_once),
 	UNIT(writer_at_the_limit_gets_all_it_asked_for_before_the_next),
+	UNIT(part_of_the_limit_is_kept_for_those_who_ask_for_little),
+	UNIT(who_asks_for_little_waits_before_who_asks_for_much),
+	UNIT(small_syncs_have_background_writeback_keep_less_under_way),
 )

@@ -44,12 +44,14 @@ commit_window_open(const struct wb_server *s)
 	const struct commit_window *w = &s->window_of_commits;
 	uint64_t second = s->bandwidth.bytes_per_sec;
 	uint64_t way = 2 * second / 1000 * s->bandwidth.rtt_usec / 1000;
-	uint64_t most = MIN(second / 2, s->wb->limits.dirty_bytes / 16);
+	uint64_t most = MIN(server_backlog(s) / 2,
+			    s->wb->limits.dirty_bytes / 16);
 
 	if (!(s->params.bounds & BOUND_COMMITS))
 		return true;
-	return w->out < (takes_others_along(s) ? WIDE_MIN : 1) ||
-	       w->out_bytes < MAX(most, way);
+	if (takes_others_along(s) && w->out < WIDE_MIN)
+		most = server_backlog(s);
+	return !w->out || w->out_bytes < MAX(most, way);
 }
 
 struct wb_file *

@@ -14,6 +14,8 @@
  * to make room by (BOUND_TAILS).  No background pass begins while the server has
  * a second's work already (BOUND_PASS).
  */
+#include <sys/param.h>
+
 #include "daemon/writeback/commit.h"
 #include "daemon/writeback/flusher.h"
 #include "daemon/writeback/jukebox.h"
@@ -30,7 +32,7 @@ portion(const struct wb_server *s)
 {
 	uint64_t half = s->bandwidth.bytes_per_sec / 2;
 
-	return half > PORTION_MIN ? half : PORTION_MIN;
+	return MAX(MIN(half, server_backlog(s)), PORTION_MIN);
 }
 
 static bool
@@ -296,9 +298,11 @@ flusher_wanted(const struct wb_server *s)
 static bool
 has_enough(const struct wb_server *s)
 {
-	return (s->params.bounds & BOUND_PASS) && !s->wb->draining &&
-	       s->bytes[EXTENT_WRITEBACK] + s->bytes[EXTENT_UNSTABLE] >
-	       s->bandwidth.bytes_per_sec + s->window_of_commits.out_bytes;
+	if (!(s->params.bounds & BOUND_PASS) || s->wb->draining ||
+	    (!writeback(s) && !s->window_of_commits.out))
+		return false;
+	return s->bytes[EXTENT_WRITEBACK] + s->bytes[EXTENT_UNSTABLE] >
+	       server_backlog(s) + s->window_of_commits.out_bytes;
 }
 
 /* May tails wait until they are whole WRITEs?  Not where the files' shares of
@@ -350,7 +354,7 @@ run_aged(struct wb_server *s, uint64_t now)
 	struct wb_file *f;
 	bool stopped = false;
 
-	while (!stopped && (f = aged_file(s, now)))
+	while (!stopped && !has_enough(s) && (f = aged_file(s, now)))
 		if (!async_pass(f, FLUSH_AGE, true, now, &stopped))
 			break;
 	return !stopped;
@@ -374,12 +378,12 @@ run_async(struct wb_server *s, uint64_t now)
 		return;
 	}
 	congestion_wake(q, &s->async_pass, now);
-	if (!run_aged(s, now))
-		return;
 	if (has_enough(s)) {
 		commit_oldest(s, now);
 		return;
 	}
+	if (!run_aged(s, now))
+		return;
 	do {
 		if (!round_files(s, !tails_wait(s), now, &progress))
 			return;

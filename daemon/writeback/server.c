@@ -7,6 +7,7 @@
 #include "daemon/writeback/wbt.h"
 #include "daemon/writeback/writepages.h"
 
+#define SMALL_SYNC_USEC 5000000	/* after one, others are expected */
 #define BANDWIDTH_FIRST (100u << 20)	/* bytes a second, until measured */
 
 struct wb_server *
@@ -65,4 +66,15 @@ void *
 wb_server_calls_arg(const struct wb_server *s)
 {
 	return s->calls_arg;
+}
+
+uint64_t
+server_backlog(const struct wb_server *s)
+{
+	uint64_t second = s->bandwidth.bytes_per_sec;
+
+	if (s->small_sync_usec &&
+	    s->wb->now - s->small_sync_usec < SMALL_SYNC_USEC)
+		return second / 8;
+	return second;
 }

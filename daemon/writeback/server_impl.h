@@ -38,6 +38,7 @@ struct wb_server {
 	struct congestion congestion;
 	struct congestion_pass async_pass;
 	struct bandwidth bandwidth;
+	uint64_t small_sync_usec;	/* the last WRITE that was all of a sync */
 	unsigned char verf[WB_VERF];	/* the last seen */
 	bool have_verf;
 	unsigned odd_files;		/* whose verifiers never agreed */
@@ -50,6 +51,10 @@ struct wb_server {
 	uint64_t write_bytes, commit_bytes;	/* for the means */
 	struct server_stats stats;
 };
+
+/* The bytes that may be on their way to stable storage beside what somebody waits
+   for: a second's, an eighth of that while small syncs have to get through. */
+uint64_t server_backlog(const struct wb_server *);
 
 /* Without priorities everything is one class, first in, first out. */
 static inline enum wb_class

@@ -26,6 +26,9 @@ struct chunk {
 };
 TAILQ_HEAD(chunk_list, chunk);
 
+/* In wb->waiting, the first first. */
+enum wait_rank { WAIT_RANK_LIGHT, WAIT_RANK_PARTLY, WAIT_RANK_REST };
+
 struct import_entry {
 	uint32_t slot;
 	uint32_t ringpos;		/* as it was found */
@@ -55,6 +58,8 @@ struct slab {
 
 	bool waiting;			/* for room, in wb->waiting */
 	bool partly;			/* got a part of what it asked for */
+	uint32_t turn_nr;		/* chunks it got in its turn so far */
+	enum wait_rank wait_rank;
 	TAILQ_ENTRY(slab) wait_link;
 	enum waiting_for waiting_for;
 	uint64_t waiting_since;

@@ -10,12 +10,14 @@
  * limit itself.
  *
  * What comes free at the limit goes to one writer until it has the whole of what
- * it asked for (WANT_MAX chunks at most), then to the next (BOUND_GRANTS): WRITEs
- * stay large however many wait.
+ * it asked for (WANT_MAX chunks at most), then to the next: WRITEs stay large
+ * however many wait.  Writers that ask for little and have little under way go
+ * before, and a small part of the limit is theirs alone (all this: BOUND_GRANTS).
  *
  * Cost: O(1) a chunk granted.
  */
 #include <assert.h>
+#include <sys/param.h>
 
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/reclaim.h"
@@ -24,6 +26,11 @@
 #define GRANT_MIN 4096u
 #define AHEAD_MAX 64u
 #define WANT_MAX 16u		/* for one that waits, at a time */
+#define TURN_BYTES (WANT_MAX * NFSWB_CHUNK_BYTES)
+#define LIGHT_SHARE 8		/* of a file's share of the limit */
+#define RESERVE_SHARE 64	/* of the limit, for light writers */
+#define RESERVE_MAX (4ull << 20)
+#define RESERVE_FROM (32ull << 20)	/* limits below have none to spare */
 #define IDLE_USEC 10000		/* a grant nobody filled for so long */
 
 uint64_t
@@ -55,11 +62,41 @@ over_middle(const struct wb *wb)
 				       wb->limits.dirty_bytes) / 2;
 }
 
+/* Asks for little, and has little under way. */
+static bool
+is_light(const struct slab *s)
+{
+	const struct wb *wb = s->wb;
+	uint64_t has = s->granted_bytes + s->bytes[EXTENT_DIRTY] +
+		       s->bytes[EXTENT_HELD] + s->bytes[EXTENT_WRITEBACK] +
+		       s->bytes[EXTENT_UNSTABLE];
+
+	return wb->limits.whole_grants && s->want && !s->want_inline &&
+	       s->want <= NFSWB_CHUNK_BYTES &&
+	       has <= wb->limits.dirty_bytes / LIGHT_SHARE /
+		      MAX(wb->live_files, 1);
+}
+
+/* What only light writers may have: whole turns, so that the others' still come
+   out even. */
+static uint64_t
+reserve(const struct slab *s)
+{
+	uint64_t limit = s->wb->limits.dirty_bytes;
+	uint64_t turns = MIN(limit / RESERVE_SHARE, RESERVE_MAX) / TURN_BYTES;
+
+	if (!s->wb->limits.whole_grants || limit < RESERVE_FROM ||
+	    is_light(s))
+		return 0;
+	return MAX(turns, 1) * TURN_BYTES;
+}
+
 /* What may be granted now: whole pages, a chunk at most. */
 static uint32_t
-allowance(const struct wb *wb)
+allowance(const struct slab *s)
 {
-	uint64_t dirtied = throttle_dirtied(wb), left;
+	const struct wb *wb = s->wb;
+	uint64_t dirtied = throttle_dirtied(wb) + reserve(s), left;
 
 	if (dirtied >= wb->limits.dirty_bytes)
 		return 0;
@@ -81,7 +118,7 @@ account_grant(struct slab *s, struct chunk *c, uint32_t bytes)
 static struct chunk *
 open_chunk(struct slab *s, enum waiting_for *why)
 {
-	uint32_t bytes = allowance(s->wb);
+	uint32_t bytes = allowance(s);
 	struct chunk *c;
 
 	*why = WAIT_LIMIT;
@@ -106,7 +143,7 @@ open_chunk(struct slab *s, enum waiting_for *why)
 static bool
 raise_chunk(struct slab *s, struct chunk *c)
 {
-	uint32_t bytes = allowance(s->wb);
+	uint32_t bytes = allowance(s);
 
 	if (bytes > NFSWB_CHUNK_BYTES - c->granted)
 		bytes = NFSWB_CHUNK_BYTES - c->granted;
@@ -164,11 +201,36 @@ grant_wanted(struct slab *s, enum waiting_for *why)
 		if (!grant_chunk(s, why))
 			break;
 	}
-	s->partly = n > 0 && (uint64_t)n * NFSWB_CHUNK_BYTES < s->want;
+	s->turn_nr += n;
+	s->partly = n > 0 && (uint64_t)n * NFSWB_CHUNK_BYTES < s->want &&
+		    s->turn_nr < WANT_MAX;
+	if (!s->partly)
+		s->turn_nr = 0;
 	return n > 0;
 }
 
 /* ---- waiting ---- */
+
+/* First light writers, then the one that has got a part of its turn, then the
+   others; each kind first in, first out. */
+static void
+join_waiting(struct slab *s)
+{
+	struct wb *wb = s->wb;
+	struct slab *before = TAILQ_LAST(&wb->waiting, slab_wait_list);
+
+	s->wait_rank = !wb->limits.whole_grants ? WAIT_RANK_REST :
+		       is_light(s) ? WAIT_RANK_LIGHT :
+		       s->partly ? WAIT_RANK_PARTLY : WAIT_RANK_REST;
+	if (before && before->wait_rank > s->wait_rank) {
+		before = TAILQ_FIRST(&wb->waiting);
+		while (before->wait_rank <= s->wait_rank)
+			before = TAILQ_NEXT(before, wait_link);
+		TAILQ_INSERT_BEFORE(before, s, wait_link);
+	} else {
+		TAILQ_INSERT_TAIL(&wb->waiting, s, wait_link);
+	}
+}
 
 void
 throttle_wait(struct slab *s, uint64_t now)
@@ -181,10 +243,7 @@ throttle_wait(struct slab *s, uint64_t now)
 	s->waiting_since = now;
 	if (s->waiting_for == WAIT_NONE)
 		s->waiting_for = WAIT_GRANT;
-	if (s->partly && wb->limits.whole_grants)
-		TAILQ_INSERT_HEAD(&wb->waiting, s, wait_link);
-	else
-		TAILQ_INSERT_TAIL(&wb->waiting, s, wait_link);
+	join_waiting(s);
 	wb->stats.reclaim.slow++;
 	if (s->waiting_for == WAIT_LIMIT)
 		wb->stats.throttle.limit_waits++;

@@ -187,8 +187,10 @@ stable_for(struct wb_file *f, const struct pass *p, uint32_t count)
 	/* all there is, in one WRITE, and somebody waits for it */
 	if (p->sync && f->nr[EXTENT_DIRTY] == 0 && f->nr[EXTENT_HELD] == 0 &&
 	    f->bytes[EXTENT_WRITEBACK] == count && !f->commit &&
-	    !extent_oldest(&f->uncommitted))
+	    !extent_oldest(&f->uncommitted)) {
+		f->server->small_sync_usec = f->server->wb->now;
 		return WB_FILE_SYNC;
+	}
 	return f->params.stable;
 }
 
