@@ -25,54 +25,66 @@ PRIORITIES = ['fifo', 'ahead']
 RULES = ['kernel', 'bandwidth']
 
 BASELINE = 'none+fifo+kernel'
-OURS = 'split+ahead+bandwidth'
+PLAIN = 'split+ahead+bandwidth'         # the product without its bounds
+OURS = PLAIN + '+bounds'                # and as it is by default
 
-# A bound is switched on by these arguments of matrix_sim.
-BOUNDS = OrderedDict([(b, ['bounds=' + b])
-                      for b in ('pass', 'tails', 'commits')])
+BOUNDS = ['pass', 'tails', 'commits', 'grants']
 
-
-def make_variants():
-    """Name to arguments of matrix_sim."""
-    variants = OrderedDict()
-    for policy in POLICIES:
-        for priority in PRIORITIES:
-            for rule in RULES:
-                variants['+'.join((policy, priority, rule))] = [
-                    'policy=' + policy, 'priority=' + priority,
-                    'rule=' + rule]
-    for name, args in BOUNDS.items():
-        variants['%s+%s' % (OURS, name)] = variants[OURS] + args
-    if len(BOUNDS) > 1:
-        variants[OURS + '+bounds'] = variants[OURS] + ['bounds=all']
-    return variants
+# What is told of the bounds: each by itself; all but the one that changes how
+# room is handed out; all, and what the rest is worth with them.
+BOUNDED = ['%s+%s' % (PLAIN, b) for b in BOUNDS] + [
+    PLAIN + '+pass+tails+commits', OURS] + [
+    v + '+bounds' for v in (
+        'none+ahead+bandwidth', 'single+fifo+bandwidth',
+        'single+ahead+bandwidth', 'split+fifo+bandwidth',
+        'split+ahead+kernel')]
 
 
-VARIANTS = make_variants()
-
-
-def add_variant(name):
-    """policy+priority+rule+bound+... of any kind; is it one?"""
+def arguments_of(name):
+    """policy+priority+rule+bound+... as matrix_sim takes it; None: it is none."""
     parts = name.split('+')
     if len(parts) < 3 or parts[0] not in POLICIES or \
             parts[1] not in PRIORITIES or parts[2] not in RULES or \
             not set(parts[3:]) <= set(BOUNDS) | {'bounds'}:
-        return False
-    VARIANTS[name] = ['policy=' + parts[0], 'priority=' + parts[1],
-                      'rule=' + parts[2]]
+        return None
+    args = ['policy=' + parts[0], 'priority=' + parts[1], 'rule=' + parts[2]]
     if 'bounds' in parts:
-        VARIANTS[name].append('bounds=all')
+        args.append('bounds=all')
     elif parts[3:]:
-        VARIANTS[name].append('bounds=' + '+'.join(parts[3:]))
-    return True
+        args.append('bounds=' + '+'.join(parts[3:]))
+    return args
 
 
-# The way from the historical baseline, one step a line.
-STEPS = [v for v in (
-    'none+fifo+kernel', 'single+fifo+kernel', 'split+fifo+kernel',
-    'split+ahead+kernel', OURS) + tuple(
-        '%s+%s' % (OURS, b) for b in list(BOUNDS) + ['bounds'])
-    if v in VARIANTS]
+FACTORIAL = ['+'.join((policy, priority, rule)) for policy in POLICIES
+             for priority in PRIORITIES for rule in RULES]
+VARIANTS = OrderedDict((v, arguments_of(v)) for v in FACTORIAL + BOUNDED)
+
+
+def add_variant(name):
+    """Of any kind; is it one?"""
+    args = arguments_of(name)
+    if args:
+        VARIANTS[name] = args
+    return bool(args)
+
+
+# The way from the historical baseline: what came, the variant, that before it.
+STEPS = [
+    ('one queue', 'single+fifo+kernel', BASELINE),
+    ('two queues', 'split+fifo+kernel', BASELINE),
+    ('priority', 'split+ahead+kernel', 'split+fifo+kernel'),
+    ('COMMIT rule', PLAIN, 'split+ahead+kernel'),
+] + [('bound ' + b, '%s+%s' % (PLAIN, b), PLAIN) for b in BOUNDS] + [
+    ('all but grants', PLAIN + '+pass+tails+commits', PLAIN),
+    ('all bounds', OURS, PLAIN),
+    ('all of it', OURS, BASELINE),
+    # with all bounds
+    ('two queues', OURS, 'none+ahead+bandwidth+bounds'),
+    ('the second', OURS, 'single+ahead+bandwidth+bounds'),
+    ('priority', OURS, 'split+fifo+bandwidth+bounds'),
+    ('both', OURS, 'single+fifo+bandwidth+bounds'),
+    ('COMMIT rule', OURS, 'split+ahead+kernel+bounds'),
+]
 
 # A sync writer among floods: under the cells' own congestion limit, and under
 # one at which async WRITEs always wait for it.
@@ -109,8 +121,3 @@ def limit_name(limit):
 def case_name(limit, writers):
     return 'thresh=%s/nfs-%ddd' % (limit_name(limit), writers)
 
-
-def physical_bound(limit, writers):
-    """MB/s on S1 with equal shares: a file's turn brings b, and costs a seek."""
-    b = max(2 * limit * MIB / writers, 65536) / 1e6
-    return 80 * b / (b + 0.64)

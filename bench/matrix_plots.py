@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 
+import matrix_bounds as bounds
 import matrix_cells as cells
 
 HEAD = '''set terminal svg size 900,420 font "sans,12" background "white"
@@ -52,10 +53,10 @@ def bars(dat, variants):
 
 
 def plot_bandwidth(path, model, data, variants):
-    bound = model == 'disk'
+    bound = bounds.BESIDE.get(model)
     rows = [(label(c),) +
             tuple(data.median(v, c, 'write_bw') for v in variants) +
-            ((cells.physical_bound(*c),) if bound else ())
+            ((bound(*c),) if bound else ())
             for c in data.cases()]
     dat = table(rows)
     script = HEAD % (path, 'write\\\\_bw by limit and writers, %s (MB/s)' %

@@ -2,6 +2,8 @@
 """matrix_store - the runs' values in memory and in bench/results"""
 
 import csv
+import gzip
+import io
 import os
 import platform
 import statistics
@@ -104,32 +106,38 @@ def about(model, seeds, seconds):
 
 
 def csv_path(folder, model):
-    return '%s/matrix-%s.csv' % (folder, model)
+    return '%s/matrix-%s.csv.gz' % (folder, model)
 
 
 def short(value):
-    return '%.5g' % value
+    return '%.6g' % value
+
+
+def write_csv(f, data, about_):
+    for name, value in about_:
+        f.write('# %s: %s\n' % (name, value))
+    w = csv.writer(f, lineterminator='\n')
+    w.writerow(KEY + KEPT)
+    for (scene, variant, limit, writers), seeds in data.runs.items():
+        for seed, values in seeds.items():
+            w.writerow([variant, limit, writers, seed, scene] +
+                       [short(values[k]) if k in values else ''
+                        for k in KEPT])
 
 
 def save(folder, model, data, about_, text):
     os.makedirs(folder, exist_ok=True)
     with open('%s/matrix-%s.txt' % (folder, model), 'w') as f:
         f.write(text + '\n')
-    with open(csv_path(folder, model), 'w', newline='') as f:
-        for name, value in about_:
-            f.write('# %s: %s\n' % (name, value))
-        w = csv.writer(f, lineterminator='\n')
-        w.writerow(KEY + KEPT)
-        for (scene, variant, limit, writers), seeds in data.runs.items():
-            for seed, values in seeds.items():
-                w.writerow([variant, limit, writers, seed, scene] +
-                           [short(values[k]) if k in values else ''
-                            for k in KEPT])
+    f = io.StringIO()
+    write_csv(f, data, about_)
+    with open(csv_path(folder, model), 'wb') as out:
+        out.write(gzip.compress(f.getvalue().encode(), mtime=0))
 
 
 def load(folder, model):
     results, about_, rows = [], [], []
-    with open(csv_path(folder, model)) as f:
+    with gzip.open(csv_path(folder, model), 'rt') as f:
         for line in f:
             if line.startswith('# '):
                 about_.append(tuple(line[2:].rstrip().split(': ', 1)))

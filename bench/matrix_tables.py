@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """matrix_tables - the values as text: by figure, by variant, against the goals"""
 
+import matrix_bounds as bounds
 import matrix_cells as cells
 import matrix_goals as goals
 
@@ -31,7 +32,7 @@ def heading(text):
 
 
 def figure_table(model, data, name, unit, without, with_):
-    bound = model == 'disk' and name == 'write_bw'
+    bound = bounds.BESIDE.get(model) if name == 'write_bw' else None
     lines = ['%s (%s)' % (name, unit),
              '%-26s %12s %9s %12s  %8s%s' % (
                  'case', 'without', 'change', 'with', 'spread',
@@ -43,13 +44,13 @@ def figure_table(model, data, name, unit, without, with_):
             cells.case_name(*case), a, change(a, b), b,
             data.spread(with_, case, name) * 100)
         if bound:
-            most = cells.physical_bound(*case)
+            most = bound(*case)
             line += '  %8.2f %5.0f%%' % (most, b / most * 100)
         lines.append(line)
     a, b = data.total(without, name), data.total(with_, name)
     line = '%-26s %12.2f %9s %12.2f' % ('TOTAL ' + name, a, change(a, b), b)
     if bound:
-        most = sum(cells.physical_bound(*c) for c in data.cases())
+        most = sum(bound(*c) for c in data.cases())
         line += '  %8s  %8.2f %5.0f%%' % ('', most, b / most * 100)
     return lines + [line, '']
 
@@ -93,6 +94,32 @@ def shares_table(data, without, with_):
     return lines + ['']
 
 
+def bounds_table(model, data, variants):
+    """How much of what the model allows each reached."""
+    kinds = bounds.KINDS.get(model)
+    if not kinds:
+        return []
+    lines = heading('Of what the model allows (write_bw, MB/s; per cent of it; '
+                    'matrix_bounds.py)')
+    lines.append('%-26s' % 'case' + ''.join(' %9s' % k for k, _ in kinds) +
+                 ''.join('  %s' % v for v in variants))
+    rows = [(cells.case_name(*c), [bound(*c) for _, bound in kinds],
+             [data.median(v, c, 'write_bw') for v in variants])
+            for c in data.cases()]
+    rows.append(('TOTAL', [sum(r[1][i] for r in rows)
+                           for i in range(len(kinds))],
+                 [sum(r[2][i] for r in rows) for i in range(len(variants))]))
+    for name, most, got in rows:
+        lines.append('%-26s' % name + ''.join(' %9.2f' % b for b in most) +
+                     ''.join('  %*s' % (len(v), '%.2f: %s' % (g, ', '.join(
+                         '%.0f' % (g / b * 100) for b in most)))
+                             for v, g in zip(variants, got)))
+    _, most, got = rows[-1]
+    return lines + ['', 'So the most that %s can gain in total: ' % variants[0]
+                    + ', '.join('%+.0f%% (%s)' % ((b / got[0] - 1) * 100, k)
+                                for b, (k, _) in zip(most, kinds)), '']
+
+
 def figure_tables(model, data, without, with_):
     lines = heading('%s against %s' % (with_, without))
     for name, unit in FIGURES:
@@ -123,36 +150,32 @@ def attribution_row(data, variant, baseline):
     queue_was = data.total(baseline, 'nfs_write_queue_time')
     gb = gigabytes(data, variant)
     worst, where = worst_cell(data, variant, baseline)
-    return '%-34s %9.2f %8s %12.1f %8s %9.1f %7.3f %+7.1f%% %s' % (
+    return '%-42s %9.2f %8s %12.1f %8s %9.1f %7.3f %+7.1f%% %s' % (
         variant, bw, change(was, bw), queue, change(queue_was, queue),
         data.total(variant, 'nfs_nr_commits') / gb if gb else 0,
         data.total(variant, 'nfs_write_size') / len(data.cases()),
         worst * 100, where)
 
 
-ATTRIBUTION_HEAD = '%-34s %9s %8s %12s %8s %9s %7s %8s %s' % (
+ATTRIBUTION_HEAD = '%-42s %9s %8s %12s %8s %9s %7s %8s %s' % (
     'variant', 'write_bw', 'change', 'queue, ms', 'change', 'COMMIT/GB',
     'size', 'worst', 'cell')
 
 
 def attribution(data, baseline):
-    """Every combination against the baseline, then one step after the other."""
+    """Every combination against the baseline, then each step by itself."""
     variants = data.variants()
     if baseline not in variants:
         return []
     lines = heading('What each contributes: totals against %s' % baseline)
     lines.append(ATTRIBUTION_HEAD)
     lines += [attribution_row(data, v, baseline) for v in variants]
-    steps = [s for s in cells.STEPS if s in variants]
-    lines += ['', 'Step by step, each against the line before (bounds: '
-              'against %s)' % cells.OURS, ATTRIBUTION_HEAD]
-    before = None
-    for step in steps:
-        lines.append(attribution_row(data, step, before or step))
-        if before is None or not step.startswith(cells.OURS):
-            before = step
-        elif step == cells.OURS:
-            before = step
+    lines += ['', 'Step by step: each against the variant named last',
+              '%-16s %s  against' % ('what came', ATTRIBUTION_HEAD)]
+    for what, variant, before in cells.STEPS:
+        if variant in variants and before in variants:
+            lines.append('%-16s %s  %s' % (
+                what, attribution_row(data, variant, before), before))
     return lines + main_effects(data) + ['']
 
 
@@ -196,7 +219,7 @@ SCENE_TITLES = {
 def scene_table(data, scene):
     lines = heading(SCENE_TITLES[scene] % cells.FLOODS
                     if '%' in SCENE_TITLES[scene] else SCENE_TITLES[scene])
-    lines.append('%-34s %6s %7s %10s %10s %10s   %10s %9s' % (
+    lines.append('%-42s %6s %7s %10s %10s %10s   %10s %9s' % (
         'fsync, ms', 'limit', 'fsyncs', 'p50', 'p99', 'max',
         'write+ p99', 'floods'))
     for variant in data.variants(scene):
@@ -204,7 +227,7 @@ def scene_table(data, scene):
             m = [data.median(variant, case, n, scene) for n in (
                 'fsyncs', 'fsync_p50', 'fsync_p99', 'fsync_max',
                 'sync_write_p99', 'write_bw')]
-            lines.append('%-34s %6s %7d %10.1f %10.1f %10.1f   %10.1f %9.2f'
+            lines.append('%-42s %6s %7d %10.1f %10.1f %10.1f   %10.1f %9.2f'
                          % ((variant, cells.limit_name(case[0])) + tuple(m)))
     return lines + ['']
 
@@ -225,11 +248,13 @@ def report(model, data, about, without, with_):
     if without in there and with_ in there:
         lines += ['', spread_line(data, without), spread_line(data, with_)]
     lines += goals.report(model, data, without, with_)
-    others = [w for w in (with_, cells.OURS + '+bounds') if w in there]
     if without in there:
         lines += attribution(data, without)
-        for other in dict.fromkeys(others):
-            lines += figure_tables(model, data, without, other)
+        if with_ in there:
+            lines += bounds_table(model, data, (without, with_))
+        for other in dict.fromkeys((with_, cells.PLAIN)):
+            if other in there and other != without:
+                lines += figure_tables(model, data, without, other)
     for scene in cells.SCENES:
         if data.variants(scene):
             lines += scene_table(data, scene)
