@@ -205,6 +205,19 @@ without_throttling_writers_run_free_up_to_the_limit(void)
 
 /* ---- the window of COMMITs ---- */
 
+/* All WRITEs that are out are answered; COMMITs stay. */
+static void
+answer_writes(struct bench *b)
+{
+	unsigned i;
+
+	for (i = 0; i < b->call_nr; )
+		if (b->call[i]->kind == WB_CALL_WRITE)
+			bench_answer(b, bench_take(b, i), 0, WB_UNSTABLE, 1);
+		else
+			i++;
+}
+
 /* Files of so many MiB each are written; their COMMITs are due. */
 static void
 due(struct bench *b, bool unbound, const unsigned *mib, unsigned nr,
@@ -222,11 +235,7 @@ due(struct bench *b, bool unbound, const unsigned *mib, unsigned nr,
 		CU_ASSERT_FATAL(bench_write(b, h[i], 0, mib[i] * MIB, 'a'));
 	}
 	bench_turn(b);
-	for (i = 0; i < b->call_nr; )
-		if (b->call[i]->kind == WB_CALL_WRITE)
-			bench_answer(b, bench_take(b, i), 0, WB_UNSTABLE, 1);
-		else
-			i++;
+	answer_writes(b);
 }
 
 /* The file that the only COMMIT out is for; it is answered. */
@@ -315,6 +324,30 @@ server_that_takes_others_along_gets_more_commits_at_once(void)
 {
 	CU_ASSERT_EQUAL(out_after_six(1000), 6);
 	CU_ASSERT_EQUAL(out_after_six(100000), 1);
+}
+
+/* One file is written without end, so that its next COMMIT is due when one
+   ends; another has waited for its own since the first. */
+static void
+file_that_waits_for_its_commit_is_not_passed_over_by_one_that_comes(void)
+{
+	static const unsigned mib[] = { 4, 1 };
+	struct wb_handle *h[2];
+	struct bench b;
+	unsigned i;
+
+	due(&b, false, mib, 2, h);
+	b.server->bandwidth.bytes_per_sec = 40 * MIB;
+	for (i = 0; i < 8; i++) {
+		CU_ASSERT_FATAL(bench_write(&b, h[0], (i + 1) * 4ull * MIB,
+					    4 * MIB, 'a'));
+		bench_turn(&b);
+		answer_writes(&b);
+		if (one_commit(&b, h) == 2)
+			break;
+	}
+	CU_ASSERT(i < 8);
+	bench_free(&b);
 }
 
 /* ---- grants ---- */
@@ -458,6 +491,7 @@ UNIT_TESTS(writeback_switch,
 	UNIT(without_the_window_every_commit_that_is_due_goes),
 	UNIT(commit_that_is_waited_for_needs_no_window),
 	UNIT(server_that_takes_others_along_gets_more_commits_at_once),
+	UNIT(file_that_waits_for_its_commit_is_not_passed_over_by_one_that_comes),
 	UNIT(writer_at_the_limit_gets_all_it_asked_for_before_the_next),
 	UNIT(part_of_the_limit_is_kept_for_those_who_ask_for_little),
 	UNIT(who_asks_for_little_waits_before_who_asks_for_much),

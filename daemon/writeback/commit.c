@@ -346,39 +346,53 @@ raise_commit(struct commit *c)
 	s->calls->raise(s->calls_arg, &c->call, class);
 }
 
-/* None is free: the next that ends is for the first in this list. */
+void
+commit_unwant(struct wb_file *f)
+{
+	struct wb_server *s = f->server;
+
+	if (f->wants_commit)
+		TAILQ_REMOVE(f->commit_waited ? &s->want_waited
+					      : &s->want_commit, f, want_link);
+	f->wants_commit = f->commit_waited = false;
+}
+
+/* It can't go now: commit_run decides which of these is next. */
 static void
 want(struct wb_file *f, bool waited)
 {
-	f->commit_waited |= waited;
-	if (f->wants_commit)
+	struct wb_server *s = f->server;
+
+	if (f->wants_commit && (f->commit_waited || !waited))
 		return;
-	TAILQ_INSERT_TAIL(&f->server->want_commit, f, want_link);
+	commit_unwant(f);
 	f->wants_commit = true;
+	f->commit_waited = waited;
+	TAILQ_INSERT_TAIL(waited ? &s->want_waited : &s->want_commit, f,
+			  want_link);
 }
 
-void
-commit_check(struct wb_file *f, bool waited, uint64_t now)
+/* Is there one to send? */
+static bool
+ready(struct wb_file *f, bool waited, uint64_t now)
 {
-	struct wb_server *s = f->server;
-	struct commit *c;
-	struct extent *e;
-
 	if (f->commit) {
 		if (waited)
 			raise_commit(f->commit);
-		return;
+		return false;
 	}
-	if (TAILQ_EMPTY(&f->unstable) || f->paused ||
-	    f->not_before_usec > now ||
-	    !due(f, waited))
-		return;
-	c = TAILQ_FIRST(&s->free_commits);
-	if (!c || (!waited && !commit_window_open(s))) {
-		want(f, waited);
-		return;
-	}
-	e = TAILQ_FIRST(&f->unstable);
+	return !TAILQ_EMPTY(&f->unstable) && !f->paused &&
+	       f->not_before_usec <= now && due(f, waited);
+}
+
+static void
+send_commit(struct wb_file *f, bool waited, uint64_t now)
+{
+	struct wb_server *s = f->server;
+	struct commit *c = TAILQ_FIRST(&s->free_commits);
+	struct extent *e = TAILQ_FIRST(&f->unstable);
+
+	commit_unwant(f);
 	c->file = f;
 	c->call = (struct wb_call) {
 		.kind = WB_CALL_COMMIT,
@@ -398,9 +412,30 @@ commit_check(struct wb_file *f, bool waited, uint64_t now)
 		extent_list_append(&c->extents, e);
 	f->commit = c;
 	f->commit_soon = false;
-	commit_window_sent(f, &c->trip, now);
+	commit_window_sent(f, &c->trip, waited, now);
 	s->stats.nfs_nr_commits++;
 	s->commit_bytes += f->bytes[EXTENT_UNSTABLE];
+}
+
+/* May a COMMIT go at once?  A file that comes as one ends must not be before those
+   that want one already each time. */
+static bool
+may_go(const struct wb_server *s, bool waited)
+{
+	if (TAILQ_EMPTY(&s->free_commits))
+		return false;
+	return waited || (commit_window_open(s) && commit_window_may_pass(s));
+}
+
+void
+commit_check(struct wb_file *f, bool waited, uint64_t now)
+{
+	if (!ready(f, waited, now))
+		return;
+	if (may_go(f->server, waited))
+		send_commit(f, waited, now);
+	else
+		want(f, waited);
 }
 
 void
@@ -422,14 +457,9 @@ commit_oldest(struct wb_server *s, uint64_t now)
 static struct wb_file *
 next_commit(struct wb_server *s)
 {
-	struct wb_file *f;
+	struct wb_file *f = TAILQ_FIRST(&s->want_waited);
 
-	if (commit_window_open(s))
-		return commit_window_next(s);
-	TAILQ_FOREACH(f, &s->want_commit, want_link)
-		if (f->commit_waited)
-			return f;
-	return NULL;
+	return f || !commit_window_open(s) ? f : commit_window_next(s);
 }
 
 void
@@ -440,10 +470,9 @@ commit_run(struct wb_server *s, uint64_t now)
 
 	while (!TAILQ_EMPTY(&s->free_commits) &&
 	       (f = next_commit(s))) {
-		TAILQ_REMOVE(&s->want_commit, f, want_link);
-		f->wants_commit = false;
 		waited = f->commit_waited;
-		f->commit_waited = false;
-		commit_check(f, waited, now);
+		commit_unwant(f);
+		if (ready(f, waited, now))
+			send_commit(f, waited, now);
 	}
 }

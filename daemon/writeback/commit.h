@@ -30,8 +30,10 @@ int commit_init(struct wb_server *);
 void commit_free(struct wb_server *);
 /* Sends a COMMIT if one is due; waited: somebody waits for the file's. */
 void commit_check(struct wb_file *, bool waited, uint64_t now);
-/* Sends those that were due while none was free. */
+/* Sends those that were due and could not go. */
 void commit_run(struct wb_server *, uint64_t now);
+/* It wants none any more. */
+void commit_unwant(struct wb_file *);
 /* Enough is under way: if no COMMIT is out, that of the file which has been
    UNSTABLE the longest. */
 void commit_oldest(struct wb_server *, uint64_t now);

@@ -9,7 +9,7 @@
  * that the next is there when one ends.  The largest goes first, of equals the
  * one that came last: the others grow meanwhile, and a flush of more bytes needs
  * fewer seeks.  Every fourth is the one that has waited longest, so that none is
- * left behind.
+ * left behind; those that come as a window opens count as picked, too.
  *
  * A server that flushes everything at each COMMIT (S2) does best with many at
  * once, first come, first served: they share a flush.  It shows itself: where
@@ -64,32 +64,47 @@ commit_window_next(struct wb_server *s)
 	if (!next || !(s->params.bounds & BOUND_COMMITS) ||
 	    takes_others_along(s))
 		return next;
-	if (w->picks++ % OLDEST_EVERY == 0)
+	if (!w->until_oldest) {
 		w->oldest = next;
-	if (w->oldest)
 		return next;
+	}
 	TAILQ_FOREACH(f, &s->want_commit, want_link)
 		if (f->bytes[EXTENT_UNSTABLE] >= next->bytes[EXTENT_UNSTABLE])
 			next = f;
 	return next;
 }
 
-void
-commit_window_sent(struct wb_file *f, struct commit_trip *t, uint64_t now)
+bool
+commit_window_may_pass(const struct wb_server *s)
 {
-	struct commit_window *w = &f->server->window_of_commits;
+	if (TAILQ_EMPTY(&s->want_commit))
+		return true;
+	return (s->params.bounds & BOUND_COMMITS) && !takes_others_along(s) &&
+	       s->window_of_commits.until_oldest;
+}
+
+void
+commit_window_sent(struct wb_file *f, struct commit_trip *t, bool waited,
+		   uint64_t now)
+{
+	struct wb_server *s = f->server;
+	struct commit_window *w = &s->window_of_commits;
 	uint64_t bytes = f->bytes[EXTENT_UNSTABLE];
 
 	*t = (struct commit_trip) {
 		.bytes = bytes, .sent_usec = now,
 		.telling = w->oldest == f && bytes >= TELLING_BYTES,
 	};
+	if (w->oldest == f)
+		w->until_oldest = OLDEST_EVERY - 1;
+	else if (w->until_oldest && !waited && !TAILQ_EMPTY(&s->want_commit))
+		w->until_oldest--;
 	w->oldest = NULL;
 	w->out++;
 	w->out_bytes += bytes;
 }
 
-/* Was that faster than a quarter of the time it takes to write so much? */
+/* Was that faster than so much can be written? */
 static bool
 was_fast(const struct wb_server *s, const struct commit_trip *t, uint64_t now)
 {

@@ -20,7 +20,7 @@ struct commit_window {
 	uint64_t out_bytes;		/* UNSTABLE when they were sent */
 	unsigned score;			/* signs that it takes others along */
 	unsigned wide_left;		/* COMMITs until it is asked again */
-	unsigned picks;
+	unsigned until_oldest;		/* COMMITs that go before its turn */
 	const struct wb_file *oldest;	/* picked as such; to compare only */
 };
 
@@ -34,7 +34,10 @@ struct commit_trip {
 bool commit_window_open(const struct wb_server *);
 /* Which of those that want one is next; NULL: none. */
 struct wb_file *commit_window_next(struct wb_server *);
-void commit_window_sent(struct wb_file *, struct commit_trip *, uint64_t now);
+/* May one that comes now go before those? */
+bool commit_window_may_pass(const struct wb_server *);
+void commit_window_sent(struct wb_file *, struct commit_trip *, bool waited,
+			uint64_t now);
 /* ok: the server did it. */
 void commit_window_ended(struct wb_server *, const struct commit_trip *,
 			 bool ok, uint64_t now);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "daemon/writeback/commit.h"
 #include "daemon/writeback/flusher.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/sync.h"
@@ -133,8 +134,7 @@ file_check_unused(struct wb_file *f)
 		TAILQ_REMOVE(&s->wb->timed, f, timed_link);
 	if (f->on_short)
 		TAILQ_REMOVE(&s->wb->short_files, f, short_link);
-	if (f->wants_commit)
-		TAILQ_REMOVE(&s->want_commit, f, want_link);
+	commit_unwant(f);
 	free(f->name);
 	free(f);
 }

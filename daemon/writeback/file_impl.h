@@ -72,7 +72,8 @@ struct wb_file {
 	bool on_timed;
 	uint64_t wake_usec;		/* kicked then */
 	TAILQ_ENTRY(wb_file) want_link;	/* server->want_commit */
-	bool wants_commit, commit_waited;
+	bool wants_commit;
+	bool commit_waited;		/* ... want_waited instead */
 	uint64_t not_before_usec;	/* JUKEBOX */
 	unsigned jukebox_nr;		/* in a row */
 	unsigned window;		/* WRITEs out at most; 0: any */

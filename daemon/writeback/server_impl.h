@@ -31,7 +31,8 @@ struct wb_server {
 	struct write_op *ops;
 	unsigned ops_nr, ops_out;
 	struct commit_list free_commits;
-	struct file_list want_commit;	/* a COMMIT is due, none was free */
+	struct file_list want_commit;	/* a COMMIT is due, and can't go yet, */
+	struct file_list want_waited;	/* ... and somebody waits for it */
 	struct commit *commits;
 	struct commit_window window_of_commits;
 
