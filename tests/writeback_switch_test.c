@@ -479,6 +479,38 @@ small_syncs_have_background_writeback_keep_less_under_way(void)
 	CU_ASSERT(writes_after(true) < 6);
 }
 
+/* A writer that asks for more than it will ever get takes what comes free at the
+   limit, and asks again at once. */
+static void
+writer_that_asks_for_very_much_is_not_served_for_ever(void)
+{
+	static const struct bench_options o = {
+		.dirty_bytes = MIB, .background_bytes = MIB / 4,
+		.wsize = 65536, .slab_bytes = 64 * MIB,
+	};
+	struct wb_handle *h;
+	struct slab *other;
+	uint64_t at = MIB;
+	struct bench b;
+	unsigned i;
+
+	bench_init(&b, &o);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT_FATAL(bench_write(&b, h, 0, MIB, 'a'));
+	CU_ASSERT_EQUAL(bench_write_some(&b, h, at, 64 * MIB, 'a'), 0);
+	bench_swap(&b);
+	CU_ASSERT_EQUAL(bench_write_some(&b, h, 512 * MIB, MIB, 'b'), 0);
+	other = b.slab;
+	bench_swap(&b);
+	for (i = 0; i < 40 && other->waiting; i++) {
+		bench_answer(&b, bench_take(&b, 0), 0, WB_FILE_SYNC, 1);
+		at += bench_write_some(&b, h, at, 64 * MIB, 'a');
+	}
+	CU_ASSERT_FALSE(other->waiting);
+	CU_ASSERT(at <= 3 * MIB);
+	bench_free(&b);
+}
+
 UNIT_TESTS(writeback_switch,
 	UNIT(what_is_waited_for_rises_and_a_commit_goes_ahead),
 	UNIT(without_priorities_all_is_one_class_in_its_order),
@@ -493,6 +525,7 @@ UNIT_TESTS(writeback_switch,
 	UNIT(server_that_takes_others_along_gets_more_commits_at_once),
 	UNIT(file_that_waits_for_its_commit_is_not_passed_over_by_one_that_comes),
 	UNIT(writer_at_the_limit_gets_all_it_asked_for_before_the_next),
+	UNIT(writer_that_asks_for_very_much_is_not_served_for_ever),
 	UNIT(part_of_the_limit_is_kept_for_those_who_ask_for_little),
 	UNIT(who_asks_for_little_waits_before_who_asks_for_much),
 	UNIT(small_syncs_have_background_writeback_keep_less_under_way),

@@ -195,18 +195,20 @@ grant_wanted(struct slab *s, enum waiting_for *why)
 		    raise_chunk(s, c))
 			return true;
 	}
-	for (n = 0; n < WANT_MAX; n++) {
+	for (n = 0; s->turn_nr + n < WANT_MAX; n++) {
 		if (n && (uint64_t)n * NFSWB_CHUNK_BYTES >= s->want)
 			break;
 		if (!grant_chunk(s, why))
 			break;
 	}
+	if (!n)			/* its turn is not over */
+		return false;
 	s->turn_nr += n;
-	s->partly = n > 0 && (uint64_t)n * NFSWB_CHUNK_BYTES < s->want &&
+	s->partly = (uint64_t)n * NFSWB_CHUNK_BYTES < s->want &&
 		    s->turn_nr < WANT_MAX;
 	if (!s->partly)
 		s->turn_nr = 0;
-	return n > 0;
+	return true;
 }
 
 /* ---- waiting ---- */
