@@ -300,6 +300,27 @@ commit_that_is_waited_for_needs_no_window(void)
 	bench_free(&b);
 }
 
+static void
+commit_that_is_stuck_holds_up_no_other_for_long(void)
+{
+	static const unsigned mib[] = { 1, 1, 1 };
+	struct wb_handle *h[3];
+	struct bench b;
+
+	due(&b, false, mib, 3, h);
+	bench_advance(&b, 9999999);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_COMMIT), 1);
+	CU_ASSERT_EQUAL(wb_deadline(b.wb), b.now + 1);
+	bench_advance(&b, 1);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_COMMIT), 2);
+	bench_answer(&b, bench_take(&b, 1), 0, WB_UNSTABLE, 1);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_COMMIT), 2);
+	bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_COMMIT), 1);
+	CU_ASSERT_EQUAL(b.server->window_of_commits.out, 1);
+	bench_free(&b);
+}
+
 /* COMMITs out after six of twelve, each of which took so long. */
 static unsigned
 out_after_six(uint64_t usec)
@@ -522,6 +543,7 @@ UNIT_TESTS(writeback_switch,
 	UNIT(commits_go_one_by_one_the_largest_first_every_fourth_the_oldest),
 	UNIT(without_the_window_every_commit_that_is_due_goes),
 	UNIT(commit_that_is_waited_for_needs_no_window),
+	UNIT(commit_that_is_stuck_holds_up_no_other_for_long),
 	UNIT(server_that_takes_others_along_gets_more_commits_at_once),
 	UNIT(file_that_waits_for_its_commit_is_not_passed_over_by_one_that_comes),
 	UNIT(writer_at_the_limit_gets_all_it_asked_for_before_the_next),

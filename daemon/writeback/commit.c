@@ -468,6 +468,7 @@ commit_run(struct wb_server *s, uint64_t now)
 	struct wb_file *f;
 	bool waited;
 
+	commit_window_turn(s, now);
 	while (!TAILQ_EMPTY(&s->free_commits) &&
 	       (f = next_commit(s))) {
 		waited = f->commit_waited;

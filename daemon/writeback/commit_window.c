@@ -12,10 +12,13 @@
  * left behind; those that come as a window opens count as picked, too.
  *
  * A server that flushes everything at each COMMIT (S2) does best with many at
- * once, first come, first served: they share a flush.  It shows itself: where
- * one COMMIT is out at a time, that of the file which has waited longest is
- * answered faster than its bytes can have been written.  Where that is so twice,
- * WIDE_MIN may be out for the next WIDE_FOR COMMITs; then it is asked again.
+ * once, first come, first served: they share a flush.  It shows itself: the COMMIT
+ * of the file which has waited longest is answered faster than its bytes can have
+ * been written.  Where that is so twice, WIDE_MIN may be out for the next WIDE_FOR
+ * COMMITs, a second's bytes at most; then it is asked again.
+ *
+ * One that is not answered for STUCK_USEC counts no more, so that a slow file (or
+ * volume) of a server holds up none but itself.
  *
  * Cost: O(files that want a COMMIT) for each that is picked.
  */
@@ -31,11 +34,34 @@
 #define SCORE_MAX 6
 #define TELLING_BYTES (256u << 10)	/* less tells nothing by its time */
 #define OLDEST_EVERY 4
+#define STUCK_USEC 10000000
 
 static bool
 takes_others_along(const struct wb_server *s)
 {
 	return s->window_of_commits.wide_left > 0;
+}
+
+static void
+forget(struct commit_window *w, struct commit_trip *t)
+{
+	TAILQ_REMOVE(&w->trips, t, link);
+	t->counts = false;
+	w->out--;
+	w->out_bytes -= t->bytes;
+}
+
+void
+commit_window_turn(struct wb_server *s, uint64_t now)
+{
+	struct commit_window *w = &s->window_of_commits;
+	struct commit_trip *t;
+
+	while ((t = TAILQ_FIRST(&w->trips)) &&
+	       now - t->sent_usec >= STUCK_USEC)
+		forget(w, t);
+	if (t && !TAILQ_EMPTY(&s->want_commit))
+		wb_due(s->wb, t->sent_usec + STUCK_USEC);
 }
 
 bool
@@ -94,11 +120,13 @@ commit_window_sent(struct wb_file *f, struct commit_trip *t, bool waited,
 	*t = (struct commit_trip) {
 		.bytes = bytes, .sent_usec = now,
 		.telling = w->oldest == f && bytes >= TELLING_BYTES,
+		.counts = true,
 	};
 	if (w->oldest == f)
 		w->until_oldest = OLDEST_EVERY - 1;
 	else if (w->until_oldest && !waited && !TAILQ_EMPTY(&s->want_commit))
 		w->until_oldest--;
+	TAILQ_INSERT_TAIL(&w->trips, t, link);
 	w->oldest = NULL;
 	w->out++;
 	w->out_bytes += bytes;
@@ -115,13 +143,13 @@ was_fast(const struct wb_server *s, const struct commit_trip *t, uint64_t now)
 }
 
 void
-commit_window_ended(struct wb_server *s, const struct commit_trip *t, bool ok,
+commit_window_ended(struct wb_server *s, struct commit_trip *t, bool ok,
 		    uint64_t now)
 {
 	struct commit_window *w = &s->window_of_commits;
 
-	w->out--;
-	w->out_bytes -= t->bytes;
+	if (t->counts)
+		forget(w, t);
 	if (takes_others_along(s)) {
 		if (--w->wide_left == 0)
 			w->score = SCORE_WIDE - SCORE_FAST;

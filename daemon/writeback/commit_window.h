@@ -12,22 +12,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <bsd/sys/queue.h>
+
 struct wb_file;
 struct wb_server;
 
+/* What one COMMIT was, for its answer. */
+struct commit_trip {
+	uint64_t bytes, sent_usec;
+	bool telling;			/* its time tells what the server does */
+	bool counts;			/* in out and out_bytes */
+	TAILQ_ENTRY(commit_trip) link;
+};
+TAILQ_HEAD(commit_trips, commit_trip);
+
 struct commit_window {
+	struct commit_trips trips;	/* that count, oldest first */
 	unsigned out;			/* COMMITs, waited for or not */
 	uint64_t out_bytes;		/* UNSTABLE when they were sent */
 	unsigned score;			/* signs that it takes others along */
 	unsigned wide_left;		/* COMMITs until it is asked again */
 	unsigned until_oldest;		/* COMMITs that go before its turn */
 	const struct wb_file *oldest;	/* picked as such; to compare only */
-};
-
-/* What one COMMIT was, for its answer. */
-struct commit_trip {
-	uint64_t bytes, sent_usec;
-	bool telling;			/* its time tells what the server does */
 };
 
 /* May one more go out? */
@@ -39,7 +45,9 @@ bool commit_window_may_pass(const struct wb_server *);
 void commit_window_sent(struct wb_file *, struct commit_trip *, bool waited,
 			uint64_t now);
 /* ok: the server did it. */
-void commit_window_ended(struct wb_server *, const struct commit_trip *,
-			 bool ok, uint64_t now);
+void commit_window_ended(struct wb_server *, struct commit_trip *, bool ok,
+			 uint64_t now);
+/* Once a turn, before any is picked. */
+void commit_window_turn(struct wb_server *, uint64_t now);
 
 #endif

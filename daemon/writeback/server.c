@@ -30,6 +30,7 @@ wb_server_new(struct wb *wb, const struct wb_server_params *params,
 	TAILQ_INIT(&s->free_commits);
 	TAILQ_INIT(&s->want_commit);
 	TAILQ_INIT(&s->want_waited);
+	TAILQ_INIT(&s->window_of_commits.trips);
 	congestion_init(&s->congestion, params->congestion_policy,
 			params->congestion_bytes, &s->stats.async,
 			&s->stats.sync);
