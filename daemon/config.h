@@ -64,6 +64,7 @@ struct config {
 	uint64_t slab_bytes;
 	uint64_t dirty_bytes, dirty_background_bytes;
 	enum dirty_throttling dirty_throttling;
+	enum reclaim_policy reclaim_policy;
 	unsigned dirty_expire_centisecs;
 	unsigned clean_expire_sec;
 	unsigned late_duplicate_sec;

@@ -50,6 +50,10 @@ static const struct key_choice throttlings[] = {
 	{ "ioless", THROTTLE_IOLESS, false }, { "none", THROTTLE_NONE, true },
 	{ NULL, 0, false },
 };
+static const struct key_choice reclaims[] = {
+	{ "wait", RECLAIM_WAIT, false }, { "write", RECLAIM_WRITE, true },
+	{ "timed", RECLAIM_TIMED, true }, { NULL, 0, false },
+};
 static const struct key_choice stables[] = {
 	{ "unstable", WB_UNSTABLE, false }, { "datasync", WB_DATA_SYNC, false },
 	{ "filesync", WB_FILE_SYNC, false }, { NULL, 0, false },
@@ -95,6 +99,9 @@ const struct key config_keys[] = {
 { "dirty_throttling", KEY_GLOBAL, KEY_CHOICE, AT(config, dirty_throttling),
   0, 0, 0, throttlings, "ioless",
   "How writers are held up: by room granted later, or at the limit only." },
+{ "reclaim_policy", KEY_GLOBAL, KEY_CHOICE, AT(config, reclaim_policy),
+  0, 0, 0, reclaims, "wait",
+  "What a writer does whose session has no room: wait, write itself, sleep." },
 { "dirty_expire_centisecs", KEY_GLOBAL, KEY_NUMBER,
   AT(config, dirty_expire_centisecs), 1, 8640000, 0, NULL, "3000",
   "Dirty data older than this is written back, hundredths of a second." },

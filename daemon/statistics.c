@@ -206,6 +206,7 @@ reclaim_json(const struct wb_stats *s)
 	put(j, "slow", s->reclaim.slow);
 	put_hist(j, "fast_us", &s->reclaim.fast_us);
 	put_hist(j, "slow_us", &s->reclaim.slow_us);
+	put(j, "reclaims", s->reclaim.reclaims);
 	put(j, "freed_bytes", s->reclaim.freed_bytes);
 	put(j, "reclaim_writes", s->reclaim.reclaim_writes);
 	return j;

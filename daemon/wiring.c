@@ -176,6 +176,7 @@ start_pipeline(struct daemon *d)
 		.dirty_bytes = c->dirty_bytes,
 		.dirty_background_bytes = c->dirty_background_bytes,
 		.dirty_throttling = c->dirty_throttling,
+		.reclaim_policy = c->reclaim_policy,
 		.whole_grants = c->server.writeback_bounds & BOUND_GRANTS,
 		.dirty_expire_usec = c->dirty_expire_centisecs * 10000ull,
 		.clean_expire_usec = c->clean_expire_sec * 1000000ull,

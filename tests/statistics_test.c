@@ -197,7 +197,8 @@ keys_are_those_of_the_design(void)
 		 "dirtied background limit balanced_rate pauses pause_us "
 		 "limit_waits limit_wait_us");
 	has_keys(json_object_get(j, "reclaim"),
-		 "fast slow fast_us slow_us freed_bytes reclaim_writes");
+		 "fast slow fast_us slow_us reclaims freed_bytes "
+		 "reclaim_writes");
 	has_keys(json_array_get(json_object_get(j, "sessions"), 0),
 		 "id pid uid comm files dirty_bytes unstable_bytes "
 		 "waiting_for waiting_us");

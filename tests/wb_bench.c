@@ -167,6 +167,7 @@ bench_init(struct bench *b, const struct bench_options *o)
 		.dirty_bytes = either(o->dirty_bytes, 64 << 20),
 		.dirty_background_bytes = either(o->background_bytes, 32 << 20),
 		.dirty_throttling = o->dirty_throttling,
+		.reclaim_policy = o->reclaim_policy,
 		.whole_grants = !o->unbound,
 		.dirty_expire_usec = 30000000,
 		.clean_expire_usec = 3600000000ull,

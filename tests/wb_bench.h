@@ -62,6 +62,7 @@ struct bench_options {
 	enum commit_priority commit_priority;
 	enum commit_rule commit_rule;
 	enum dirty_throttling dirty_throttling;
+	enum reclaim_policy reclaim_policy;
 	bool unbound;			/* BOUND_NONE, else BOUND_ALL */
 };
 

@@ -402,7 +402,7 @@ send_commit(struct wb_file *f, bool waited, uint64_t now)
 		.cred = cred_ref(e->cred),
 		.done = commit_done,
 	};
-	if (s->calls->queue(s->calls_arg, &c->call) < 0) {
+	if (wb_queue(s, &c->call) < 0) {
 		cred_put(c->call.cred);
 		file_wake_at(f, now + SHORT_USEC);
 		return;

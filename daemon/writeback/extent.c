@@ -202,6 +202,22 @@ list_entry(struct extent *e, enum extent_state to)
 		slab_strike(e);
 }
 
+/* What comes back from the server is older than what is new. */
+static void
+slab_order(struct extent *e, enum extent_state from, enum extent_state to)
+{
+	struct slab *s = e->slab;
+
+	if (from == EXTENT_DIRTY)
+		TAILQ_REMOVE(&s->dirty, e, dirty_link);
+	if (to != EXTENT_DIRTY)
+		return;
+	if (from == EXTENT_FREE || from == EXTENT_HELD)
+		TAILQ_INSERT_TAIL(&s->dirty, e, dirty_link);
+	else
+		TAILQ_INSERT_HEAD(&s->dirty, e, dirty_link);
+}
+
 void
 extent_set_state(struct extent *e, enum extent_state to)
 {
@@ -254,6 +270,7 @@ extent_set_state(struct extent *e, enum extent_state to)
 		extent_list_remove(e);
 	if (to == EXTENT_DIRTY)
 		flusher_age(f->server, e->dirtied_usec);
+	slab_order(e, from, to);
 	dirty_list_check(f);
 	unstable_list_check(f);
 	live_check(f);
@@ -373,6 +390,10 @@ extent_split(struct extent *e, uint64_t at)
 		slab_publish(rest, as);		/* before e is shortened */
 	set_length(e, keep);
 	extent_set_state(rest, s);
+	if (s == EXTENT_DIRTY) {	/* as old as e */
+		TAILQ_REMOVE(&e->slab->dirty, rest, dirty_link);
+		TAILQ_INSERT_AFTER(&e->slab->dirty, e, rest, dirty_link);
+	}
 	if (list && rest->list != list)
 		extent_list_append(list, rest);
 	return rest;

@@ -55,6 +55,7 @@ struct extent {
 	TAILQ_ENTRY(extent) link;
 	struct extent_list *list;	/* the one it is in by link, or NULL */
 	LIST_ENTRY(extent) chunk_link;
+	TAILQ_ENTRY(extent) dirty_link;	/* slab->dirty */
 };
 
 RB_HEAD(extent_offset_tree, extent);

@@ -4,7 +4,8 @@
  *
  * Async causes, the most urgent first:
  *	shutdown	everything goes
- *	memory		a writer waits for room
+ *	memory		a writer waits for room: for its own slab's, the oldest
+ *			file in that; for the limit, the oldest of all
  *	age		data older than dirty_expire
  *	background	more than dirty_background_bytes
  *
@@ -20,11 +21,13 @@
 #include "daemon/writeback/flusher.h"
 #include "daemon/writeback/jukebox.h"
 #include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/reclaim.h"
 #include "daemon/writeback/sync.h"
 #include "daemon/writeback/throttle.h"
 #include "daemon/writeback/writepages.h"
 
 #define PORTION_MIN (4u << 20)
+#define OLDEST_LOOKS 256	/* of one slab, at most */
 #define TAILS_SHARE (256ull << 10)
 
 static uint64_t
@@ -316,6 +319,60 @@ tails_wait(const struct wb_server *s)
 	       wb->limits.dirty_bytes >= TAILS_SHARE * wb->live_files;
 }
 
+struct extent *
+flusher_oldest(struct slab *slab, const struct wb_server *s, uint64_t now)
+{
+	const struct wb_file *no = NULL;
+	unsigned left = OLDEST_LOOKS;
+	struct extent *e;
+
+	TAILQ_FOREACH(e, &slab->dirty, dirty_link) {
+		if (e->file != no && (!s || e->file->server == s) &&
+		    may_write(e->file, now))
+			return e;
+		no = e->file;
+		if (!--left)
+			break;
+	}
+	return NULL;
+}
+
+/* One portion for a session that lacks room of its own: its tails too, if nothing
+   else of it is under way.  The bytes. */
+static uint64_t
+slab_pass(struct wb_server *s, struct slab *slab, uint64_t now, bool *stopped)
+{
+	struct extent *e = flusher_oldest(slab, s, now);
+	bool partial = !slab->bytes[EXTENT_WRITEBACK] &&
+		       !slab->bytes[EXTENT_UNSTABLE];
+
+	return e ? async_pass(e->file, FLUSH_MEMORY, partial, now, stopped) : 0;
+}
+
+/* Round those who wait for room in their slabs.  false: no other pass may
+   begin. */
+static bool
+run_short_slabs(struct wb_server *s, uint64_t now)
+{
+	struct slab *slab;
+	bool progress, stopped = false;
+
+	do {
+		progress = false;
+		TAILQ_FOREACH(slab, &s->wb->waiting, wait_link) {
+			if (!slab->short_of_room)
+				continue;
+			if (has_enough(s))
+				return false;
+			if (slab_pass(s, slab, now, &stopped))
+				progress = true;
+			if (stopped)
+				return false;
+		}
+	} while (progress);
+	return true;
+}
+
 /* Round the dirty files until the cause is gone or a round brought nothing. */
 static bool
 round_files(struct wb_server *s, bool partial, uint64_t now, bool *progress)
@@ -382,7 +439,11 @@ run_async(struct wb_server *s, uint64_t now)
 		commit_oldest(s, now);
 		return;
 	}
-	if (!run_aged(s, now))
+	if (!run_short_slabs(s, now) || !run_aged(s, now))
+		return;
+	/* What others have would make no room for those who lack it. */
+	if (!s->wb->draining && !throttle_over_background(s->wb) &&
+	    reclaim_served(s->wb))
 		return;
 	do {
 		if (!round_files(s, !tails_wait(s), now, &progress))

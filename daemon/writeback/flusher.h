@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct extent;
+struct slab;
 struct wb_file;
 struct wb_server;
 
@@ -15,6 +17,10 @@ struct wb_server;
 void flusher_run(struct wb_server *, uint64_t now);
 /* Is there a reason to write in the background? */
 bool flusher_wanted(const struct wb_server *);
+/* The oldest DIRTY extent of a slab, on this server (NULL: on any), whose file may
+   be written now; NULL: none was found. */
+struct extent *flusher_oldest(struct slab *, const struct wb_server *,
+			      uint64_t now);
 /* Somebody waits for the file, and it has something to write; or no more. */
 void flusher_sync(struct wb_file *, bool wanted, uint64_t now);
 /* Data as old as this is DIRTY now. */

@@ -24,10 +24,14 @@ typedef void wb_done_fn(void *arg, int err);
 /* Who is held up, and where; see throttle.c. */
 enum dirty_throttling { THROTTLE_IOLESS, THROTTLE_NONE };
 
+/* What reclaim does that finds no room; see reclaim_policy.c. */
+enum reclaim_policy { RECLAIM_WAIT, RECLAIM_WRITE, RECLAIM_TIMED };
+
 struct wb_limits {			/* global keys; 0 bytes are never valid */
 	uint64_t dirty_bytes;
 	uint64_t dirty_background_bytes;
 	enum dirty_throttling dirty_throttling;
+	enum reclaim_policy reclaim_policy;
 	bool whole_grants;		/* BOUND_GRANTS; see throttle.c */
 	uint64_t dirty_expire_usec;
 	uint64_t clean_expire_usec;

@@ -3,6 +3,8 @@
 #ifndef NFSWB_PIPELINE_IMPL_H
 #define NFSWB_PIPELINE_IMPL_H
 
+#include <assert.h>
+
 #include "daemon/writeback/pipeline.h"
 #include "daemon/writeback/server_impl.h"
 #include "daemon/writeback/slab_impl.h"
@@ -30,6 +32,7 @@ struct wb {
 	bool draining;
 	bool ending;			/* the lists stay as they are */
 	bool slots_came_free;		/* or truncations ended */
+	unsigned reclaiming;		/* inside of it; see wb_queue */
 	unsigned starved_nr;		/* slabs that lack slots */
 	struct file_list short_files;	/* lack slots to cut something */
 	struct server_list servers;
@@ -58,6 +61,16 @@ void wb_give_up(struct wb *, struct wb_file *, uint64_t offset, uint64_t length,
 		int err);
 /* Calls done with err from the next turn. */
 void wb_fail_later(struct wb *, wb_done_fn *, void *arg, int err);
+
+/* Hands a call down.  Reclaim never does, but by its policy; checked unless
+   NDEBUG. */
+static inline int
+wb_queue(struct wb_server *s, struct wb_call *c)
+{
+	assert(!s->wb->reclaiming ||
+	       s->wb->limits.reclaim_policy == RECLAIM_WRITE);
+	return s->calls->queue(s->calls_arg, c);
+}
 
 #define SHORT_USEC 100000		/* memory was short: try again then */
 

@@ -5,22 +5,37 @@
  * A slab's CLEAN chunks stand in the order in which they became CLEAN, so the
  * oldest is the first: O(1) a chunk, plus its extents.  All slabs are looked at
  * only when one of them can have a chunk that expires.
+ *
+ * This is the fast path.  Who finds nothing here: reclaim_policy.c.
  */
+#include <assert.h>
+
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/reclaim.h"
 
-static void
-give_up_clean(struct slab *s, struct chunk *c)
+/* The bytes that were in it. */
+static uint64_t
+give_up_clean(struct chunk *c)
 {
 	struct extent *e;
 	struct wb_file *f;
+	uint64_t bytes = 0;
 
 	while ((e = LIST_FIRST(&c->extents))) {
+		assert(e->state == EXTENT_CLEAN);
 		f = e->file;
-		s->wb->stats.reclaim.freed_bytes += e->length;
+		bytes += e->length;
 		extent_drop(e);		/* the last one makes the chunk FREE */
 		file_kick(f);
 	}
+	return bytes;
+}
+
+static void
+count_freed(struct slab *s, uint64_t bytes)
+{
+	s->wb->stats.reclaim.reclaims++;
+	s->wb->stats.reclaim.freed_bytes += bytes;
 }
 
 bool
@@ -30,7 +45,7 @@ reclaim_clean_chunk(struct slab *s)
 
 	if (!c)
 		return false;
-	give_up_clean(s, c);
+	count_freed(s, give_up_clean(c));
 	return true;
 }
 
@@ -43,7 +58,7 @@ reclaim_clean_extent(struct slab *s)
 	if (!e)
 		return false;
 	f = e->file;
-	s->wb->stats.reclaim.freed_bytes += e->length;
+	count_freed(s, e->length);
 	extent_drop(e);
 	file_kick(f);
 	return true;
@@ -52,10 +67,16 @@ reclaim_clean_extent(struct slab *s)
 struct chunk *
 reclaim_chunk(struct slab *s)
 {
-	struct chunk *c = TAILQ_FIRST(&s->free);
+	struct wb *wb = s->wb;
+	struct chunk *c;
 
+	wb->reclaiming++;
+	c = TAILQ_FIRST(&s->free);
 	if (!c && reclaim_clean_chunk(s))
 		c = TAILQ_FIRST(&s->free);
+	if (c)
+		reclaim_found(s, wb->now);
+	wb->reclaiming--;
 	return c;
 }
 
@@ -83,7 +104,7 @@ reclaim_expire(struct wb *wb, uint64_t now)
 	LIST_FOREACH(s, &wb->slabs, link) {
 		while ((c = TAILQ_FIRST(&s->clean)) &&
 		       now - c->used_usec >= keep) {
-			give_up_clean(s, c);
+			(void)give_up_clean(c);
 			if (s->hooks.idle)
 				s->hooks.idle(s->hooks_arg,
 					      (uint64_t)(c - s->chunk) *

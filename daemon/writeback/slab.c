@@ -45,6 +45,7 @@ slab_new(struct wb *wb, const struct shm_view *view,
 	TAILQ_INIT(&s->clean);
 	TAILQ_INIT(&s->free_extents);
 	TAILQ_INIT(&s->clean_extents);
+	TAILQ_INIT(&s->dirty);
 	for (i = 0; i < view->layout.chunk_nr; i++) {
 		LIST_INIT(&s->chunk[i].extents);
 		TAILQ_INSERT_TAIL(&s->free, &s->chunk[i], link);

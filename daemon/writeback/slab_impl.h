@@ -7,6 +7,7 @@
 #include "daemon/writeback/slab.h"
 
 LIST_HEAD(chunk_extents, extent);
+TAILQ_HEAD(slab_dirty_list, extent);
 
 enum chunk_state {
 	CHUNK_FREE,		/* nothing in it */
@@ -49,6 +50,7 @@ struct slab {
 	struct extent *extent;		/* one a list slot */
 	struct extent_list free_extents;
 	struct extent_list clean_extents;	/* oldest first */
+	struct slab_dirty_list dirty;	/* DIRTY ones, oldest first */
 	uint32_t free_nr;
 	uint32_t fresh_nr;		/* the first never used */
 	uint32_t reserve_nr;		/* kept for cuts */
@@ -63,6 +65,8 @@ struct slab {
 	TAILQ_ENTRY(slab) wait_link;
 	enum waiting_for waiting_for;
 	uint64_t waiting_since;
+	bool short_of_room;		/* reclaim's slow path, */
+	uint64_t short_since, look_usec;	/* since, asleep until */
 	uint32_t want;
 	uint32_t want_chunk;
 	bool want_inline;		/* slab_write waits */

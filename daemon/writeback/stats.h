@@ -44,7 +44,8 @@ struct wb_stats {
 		struct hist pause_us, limit_wait_us;
 	} throttle;
 	struct {
-		uint64_t fast, slow, freed_bytes, reclaim_writes;
+		uint64_t fast, slow, reclaims, freed_bytes;
+		uint64_t reclaim_writes;
 		struct hist fast_us, slow_us;
 	} reclaim;
 };

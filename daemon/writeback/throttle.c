@@ -246,7 +246,7 @@ throttle_wait(struct slab *s, uint64_t now)
 	if (s->waiting_for == WAIT_NONE)
 		s->waiting_for = WAIT_GRANT;
 	join_waiting(s);
-	wb->stats.reclaim.slow++;
+	reclaim_looked(s, s->waiting_for, now);
 	if (s->waiting_for == WAIT_LIMIT)
 		wb->stats.throttle.limit_waits++;
 	wb_poke(wb);
@@ -262,7 +262,7 @@ throttle_unwait(struct slab *s, uint64_t now)
 		return;
 	TAILQ_REMOVE(&wb->waiting, s, wait_link);
 	s->waiting = false;
-	hist_add(&wb->stats.reclaim.slow_us, waited);
+	reclaim_looked(s, WAIT_NONE, now);
 	if (s->waiting_for == WAIT_LIMIT)
 		hist_add(&wb->stats.throttle.limit_wait_us, waited);
 	s->waiting_for = WAIT_NONE;
@@ -326,8 +326,11 @@ throttle_run(struct wb *wb, uint64_t now)
 	enum waiting_for why = WAIT_GRANT;
 
 	TAILQ_FOREACH_SAFE(s, &wb->waiting, wait_link, next) {
-		bool ok = serve_waiting(s, &why);
+		bool ok;
 
+		if (reclaim_sleeps(s, now))
+			continue;
+		ok = serve_waiting(s, &why);
 		if (!ok) {
 			take_back_idle(wb, s, why != WAIT_LIMIT, now);
 			if (why == WAIT_GRANT)
@@ -340,6 +343,7 @@ throttle_run(struct wb *wb, uint64_t now)
 			slab_wake(s);
 			continue;
 		}
+		reclaim_looked(s, why, now);
 		if (s->waiting_for != why) {
 			s->waiting_for = why;
 			if (why == WAIT_LIMIT)
@@ -402,8 +406,6 @@ slab_serve(struct slab *s, uint64_t now)
 		if (s->waiting)
 			return;
 		if (TAILQ_EMPTY(&s->wb->waiting) && grant_wanted(s, &why)) {
-			s->wb->stats.reclaim.fast++;
-			hist_add(&s->wb->stats.reclaim.fast_us, 0);	/* no wait */
 			keep_ahead(s);
 			slab_wake(s);
 			return;

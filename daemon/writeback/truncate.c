@@ -117,7 +117,7 @@ truncate_check(struct wb_file *f, uint64_t now)
 	late_expire(f, now);
 	if (late_overlaps(f, 0, UINT64_MAX))
 		return;
-	if (s->calls->queue(s->calls_arg, &t->call) < 0)
+	if (wb_queue(s, &t->call) < 0)
 		file_wake_at(f, now + SHORT_USEC);
 	else
 		t->out = true;

@@ -262,7 +262,7 @@ queue_write(struct extent *e, const struct pass *p, uint64_t now)
 		file_short(f);
 	} else {
 		op->call.stable = stable_for(f, p, op->call.count);
-		if (s->calls->queue(s->calls_arg, &op->call) == 0) {
+		if (wb_queue(s, &op->call) == 0) {
 			s->stats.nfs_nr_writes++;
 			s->write_bytes += op->call.count;
 			return op->call.count;
@@ -272,6 +272,34 @@ queue_write(struct extent *e, const struct pass *p, uint64_t now)
 	op_back_to_dirty(op);
 	op_free(op);
 	return 0;
+}
+
+uint64_t
+writepages_one(struct extent *e, uint64_t now)
+{
+	static const struct pass p = { .class = WB_FOREGROUND };
+	struct wb_file *f = e->file;
+	struct wb_server *s = f->server;
+	struct write_op *op;
+
+	if (!writepages_room(s, false) ||
+	    (e->length > file_wsize(f) &&
+	     !extent_split(e, e->offset + file_wsize(f))))
+		return 0;
+	op = op_new(f, e, &p);
+	if (!op)
+		return 0;
+	op_add(op, e);
+	op->call.stable = WB_FILE_SYNC;
+	if (wb_queue(s, &op->call) < 0) {
+		wb_due(s->wb, now + SHORT_USEC);
+		op_back_to_dirty(op);
+		op_free(op);
+		return 0;
+	}
+	s->stats.nfs_nr_writes++;
+	s->write_bytes += op->call.count;
+	return op->call.count;
 }
 
 struct pass_result

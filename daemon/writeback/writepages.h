@@ -45,6 +45,9 @@ int writepages_init(struct wb_server *);
 void writepages_free(struct wb_server *);
 struct pass_result writepages(struct wb_file *, const struct pass *,
 			      uint64_t now);
+/* A WRITE of this extent alone, stable, ahead of others; the bytes, 0: not now
+   (for reclaim_policy.c). */
+uint64_t writepages_one(struct extent *, uint64_t now);
 /* Is a call object left for such a pass? */
 bool writepages_room(const struct wb_server *, bool sync);
 /* Its calls are not answered any more (the pipeline ends). */
