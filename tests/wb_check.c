@@ -180,6 +180,13 @@ check_file(struct wb_file *f, struct sums *all)
 	add(all, &s);
 }
 
+static bool
+is_live(const struct wb_file *f)
+{
+	return f->nr[EXTENT_DIRTY] || f->nr[EXTENT_HELD] ||
+	       f->nr[EXTENT_WRITEBACK] || f->nr[EXTENT_UNSTABLE];
+}
+
 /* ---- a slab ---- */
 
 static void
@@ -324,6 +331,48 @@ check_writer(struct slab *s, bool calls)
 		CHECK(has_timer(s->wb));
 }
 
+/* ---- COMMITs ---- */
+
+static unsigned
+wanting(const struct file_list *list, bool waited)
+{
+	const struct wb_file *f;
+	unsigned nr = 0;
+
+	TAILQ_FOREACH(f, list, want_link) {
+		CHECK(f->wants_commit && f->commit_waited == waited);
+		nr++;
+	}
+	return nr;
+}
+
+static void
+check_commits(struct wb_server *s)
+{
+	unsigned out = 0, want = 0;
+	uint64_t out_bytes = 0;
+	struct wb_file *f, *next;
+
+	HASH_ITER(hh, s->files, f, next) {
+		want += f->wants_commit;
+		if (f->commit) {
+			out++;
+			out_bytes += f->commit->trip.bytes;
+		} else if (!TAILQ_EMPTY(&f->unstable) && file_all_written(f) &&
+			   !f->paused && f->not_before_usec <= s->wb->now) {
+			CHECK(f->wants_commit || f->on_timed);
+		}
+	}
+	CHECK(out == s->window_of_commits.out);
+	CHECK(out_bytes == s->window_of_commits.out_bytes);
+	CHECK(want == wanting(&s->want_commit, false) +
+		      wanting(&s->want_waited, true));
+	if (!TAILQ_EMPTY(&s->free_commits)) {
+		CHECK(TAILQ_EMPTY(&s->want_waited));
+		CHECK(TAILQ_EMPTY(&s->want_commit) || !commit_window_open(s));
+	}
+}
+
 void
 wb_check(struct wb *wb, bool hostile)
 {
@@ -333,6 +382,7 @@ wb_check(struct wb *wb, bool hostile)
 	struct wb_file *f, *next;
 	struct slab *s;
 	bool importing = false, calls = calls_out(wb);
+	unsigned live = 0;
 
 	LIST_FOREACH(s, &wb->slabs, link) {
 		importing |= s->import != NULL;
@@ -346,11 +396,14 @@ wb_check(struct wb *wb, bool hostile)
 		HASH_ITER(hh, server->files, f, next) {
 			check_file(f, &here);
 			check_waits(f, calls);
+			live += is_live(f);
 		}
+		check_commits(server);
 		CHECK(same_bytes(here.bytes, server->bytes));
 		add(&in_files, &here);
 	}
 	CHECK(same_bytes(in_files.bytes, wb->bytes));
+	CHECK(live == wb->live_files);
 	if (!importing)
 		CHECK(same_bytes(in_slabs.bytes, wb->bytes));
 	CHECK(throttle_dirtied(wb) >= granted);
