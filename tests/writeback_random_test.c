@@ -628,7 +628,7 @@ settle(void)
 }
 
 static void
-start_all(unsigned slab_chunks, unsigned wsize)
+start_with(struct bench_options o)
 {
 	unsigned seed = (unsigned)time(NULL);
 	const char *given = getenv("SEED");
@@ -643,13 +643,20 @@ start_all(unsigned slab_chunks, unsigned wsize)
 	verf = step = fill = 1;
 	kind = false;
 	ok = true;
-	bench_init(&b, &(struct bench_options) {
-		   .slab_bytes = slab_chunks * 65536, .wsize = wsize,
-		   .dirty_bytes = 20 * 65536, .background_bytes = 200000 });
+	o.dirty_bytes = 20 * 65536;
+	o.background_bytes = 200000;
+	bench_init(&b, &o);
 	b.check_every = 7;
 	bench_swap(&b);
 	bench_swap(&b);
 	open_all();
+}
+
+static void
+start_all(unsigned slab_chunks, unsigned wsize)
+{
+	start_with((struct bench_options) { .slab_bytes = slab_chunks * 65536,
+					    .wsize = wsize });
 }
 
 static void
@@ -676,6 +683,27 @@ the_same_with_hardly_any_memory_and_small_writes(void)
 {
 	start_all(4, 4096);
 	run(40000);
+}
+
+static void
+the_same_with_a_congestion_limit_of_one_byte_and_few_writes(void)
+{
+	start_with((struct bench_options) {
+		   .slab_bytes = 16 * 65536, .wsize = 8192,
+		   .congestion_bytes = 1, .write_nr = 3 });
+	run(20000);
+}
+
+static void
+the_same_as_linux_3_without_queues_priorities_and_bounds(void)
+{
+	start_with((struct bench_options) {
+		   .slab_bytes = 16 * 65536, .wsize = 16384,
+		   .congestion_policy = CONGESTION_NONE,
+		   .commit_priority = COMMIT_FIFO,
+		   .commit_rule = COMMIT_BY_KERNEL,
+		   .dirty_throttling = THROTTLE_NONE, .unbound = true });
+	run(20000);
 }
 
 /* ---- a client that writes what it likes where it likes ---- */
@@ -780,5 +808,7 @@ a_hostile_client_harms_itself_only(void)
 UNIT_TESTS(writeback_random,
 	UNIT(bad_server_and_deaths_of_the_daemon_break_no_fsync),
 	UNIT(the_same_with_hardly_any_memory_and_small_writes),
+	UNIT(the_same_with_a_congestion_limit_of_one_byte_and_few_writes),
+	UNIT(the_same_as_linux_3_without_queues_priorities_and_bounds),
 	UNIT(a_hostile_client_harms_itself_only),
 )
