@@ -356,8 +356,10 @@ check_commits(struct wb_server *s)
 	HASH_ITER(hh, s->files, f, next) {
 		want += f->wants_commit;
 		if (f->commit) {
-			out++;
-			out_bytes += f->commit->trip.bytes;
+			if (f->commit->trip.counts) {
+				out++;
+				out_bytes += f->commit->trip.bytes;
+			}
 		} else if (!TAILQ_EMPTY(&f->unstable) && file_all_written(f) &&
 			   !f->paused && f->not_before_usec <= s->wb->now) {
 			CHECK(f->wants_commit || f->on_timed);
