@@ -151,6 +151,8 @@ make_program(uint64_t seed, struct play *p, struct op *op)
 	for (i = 0; i < OPS; i++)
 		make_op(&r, &op[i]);
 	op[0].beside = false;
+	p->world.congestion_kb = random_next(&r, 4) ? 0 : 1;
+	p->world.as_linux_3 = random_next(&r, 8) == 0;
 }
 
 /* ---- playing, each in a process that may die of it ---- */
@@ -299,8 +301,10 @@ shrink(uint64_t seed)
 	printf("# cut down (moods:");
 	for (unsigned i = 0; i < sizeof p.moods / sizeof(unsigned); i++)
 		printf(" %u", ((unsigned *)&p.moods)[i]);
-	printf("; wsize %u, slab %" PRIu64 ", dirty %" PRIu64 "):\n",
-	       p.world.wsize, p.world.slab_bytes, p.world.dirty_bytes);
+	printf("; wsize %u, slab %" PRIu64 ", dirty %" PRIu64 "%s%s):\n",
+	       p.world.wsize, p.world.slab_bytes, p.world.dirty_bytes,
+	       p.world.congestion_kb ? ", congestion 1 KiB" : "",
+	       p.world.as_linux_3 ? ", as Linux 3" : "");
 	play_print(&p);
 	fails(&p, true);
 }

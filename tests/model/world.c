@@ -339,6 +339,16 @@ listen_at(struct inner *w)
 }
 
 static void
+configure_as_linux_3(struct config *c)
+{
+	c->dirty_throttling = THROTTLE_NONE;
+	c->server.congestion_policy = CONGESTION_NONE;
+	c->server.commit_priority = COMMIT_FIFO;
+	c->server.commit_rule = COMMIT_BY_KERNEL;
+	c->server.writeback_bounds = BOUND_NONE;
+}
+
+static void
 configure(struct inner *w, const struct world_options *o)
 {
 	struct config *c = must(config_default());
@@ -357,8 +367,10 @@ configure(struct inner *w, const struct world_options *o)
 	c->server.timeo = o->timeo_ds ? o->timeo_ds : 10;
 	c->server.retrans = 2;
 	c->server.stable = o->stable;
-	c->server.congestion_kb = 512;
+	c->server.congestion_kb = o->congestion_kb ? o->congestion_kb : 512;
 	c->server.slot_table_entries = 16;
+	if (o->as_linux_3)
+		configure_as_linux_3(c);
 }
 
 static void
@@ -369,6 +381,8 @@ start_pipeline(struct inner *w)
 	struct wb_limits limits = {
 		.dirty_bytes = c->dirty_bytes,
 		.dirty_background_bytes = c->dirty_background_bytes,
+		.dirty_throttling = c->dirty_throttling,
+		.whole_grants = c->server.writeback_bounds & BOUND_GRANTS,
 		.dirty_expire_usec = c->dirty_expire_centisecs * 10000ull,
 		.clean_expire_usec = c->clean_expire_sec * SECOND,
 		.late_duplicate_usec = c->late_duplicate_sec * SECOND,

@@ -33,6 +33,8 @@ struct world_options {		/* 0: what is said here */
 	unsigned timeo_ds;		/* 10 */
 	unsigned delay_usec;		/* of replies: 200 */
 	enum wb_stable stable;
+	uint64_t congestion_kb;		/* 512 */
+	bool as_linux_3;		/* no queues, priorities, bounds */
 };
 
 struct world {
