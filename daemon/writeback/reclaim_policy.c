@@ -52,9 +52,11 @@ static void
 write_oldest(struct slab *s, uint64_t now)
 {
 	struct extent *e = flusher_oldest(s, NULL, now);
+	struct wb_stats *st = &s->wb->stats;
+	uint64_t bytes = e ? writepages_one(e, now) : 0;
 
-	if (e && writepages_one(e, now))
-		s->wb->stats.reclaim.reclaim_writes++;
+	st->reclaim.reclaim_writes += bytes > 0;
+	st->reclaim.written_bytes += bytes;
 }
 
 static void

@@ -45,7 +45,7 @@ struct wb_stats {
 	} throttle;
 	struct {
 		uint64_t fast, slow, reclaims, freed_bytes;
-		uint64_t reclaim_writes;
+		uint64_t reclaim_writes, written_bytes;
 		struct hist fast_us, slow_us;
 	} reclaim;
 };
