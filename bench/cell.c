@@ -2,8 +2,8 @@
 /*
  * cell.c - see cell.h; the wiring is that of daemon/wiring.c
  *
- * A slab holds what its writer may have dirty at a time, generously: it is the
- * limit that is to be felt, and not the slab.
+ * Unless it was said, a slab holds what its writer may have dirty at a time,
+ * generously: it is the limit that is to be felt, and not the slab.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -55,6 +55,7 @@ make_pipeline(struct cell *c)
 		.dirty_bytes = p->limit_bytes,
 		.dirty_background_bytes = p->background_bytes,
 		.dirty_throttling = p->throttling,
+		.reclaim_policy = p->reclaim,
 		.whole_grants = p->server.bounds & BOUND_GRANTS,
 		.dirty_expire_usec = 30 * SECOND,
 		.clean_expire_usec = 3600 * SECOND,
@@ -79,6 +80,8 @@ slab_bytes(const struct cell_params *p)
 {
 	uint64_t bytes = p->limit_bytes / p->writers * 10;
 
+	if (p->slab_bytes)
+		return p->slab_bytes;
 	if (bytes < 256 * MIB)
 		bytes = 256 * MIB;
 	if (bytes > p->limit_bytes + MIB)
@@ -188,6 +191,14 @@ take_result(struct cell *c)
 	r->most_queued = c->net.most_queued;
 }
 
+static bool
+all_ended(void *arg)
+{
+	struct cell *c = arg;
+
+	return c->result->ended == c->params.writers;
+}
+
 int
 cell_run(const struct cell_params *params, struct cell_result *result)
 {
@@ -202,8 +213,11 @@ cell_run(const struct cell_params *params, struct cell_result *result)
 	if (!err) {
 		uint64_t end = loop_now(c.loop) + params->usec;
 
-		vloop_pass(c.loop, params->usec);
-		if (loop_now(c.loop) != end)
+		vloop_run_until(c.loop, all_ended, &c, params->usec);
+		result->run_usec = params->usec;
+		if (all_ended(&c))
+			result->run_usec -= end - loop_now(c.loop);
+		else if (loop_now(c.loop) != end)
 			err = -EDEADLK;
 		take_result(&c);
 		for (i = 0; i < c.writer_nr; i++)

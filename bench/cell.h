@@ -22,13 +22,17 @@ struct cell_params {
 	struct wb_server_params server;
 	uint64_t limit_bytes, background_bytes;
 	enum dirty_throttling throttling;
+	enum reclaim_policy reclaim;
+	uint64_t slab_bytes;		/* of a writer; 0: generously */
 	uint32_t wsize;
 	unsigned writers;
 	uint64_t copy_bytes_per_sec;	/* of a writer */
 	bool sync_writer;		/* 4 KiB and fsync, every 100 ms */
 	uint64_t bulk_bytes;		/* the first one fsyncs so many; 0: not */
+	uint64_t file_bytes;		/* each writes so much, and fsyncs; 0: they
+					   write until time is up */
 	uint64_t seed;
-	uint64_t usec;			/* how long */
+	uint64_t usec;			/* how long, at most */
 };
 
 struct cell_result {
@@ -44,6 +48,8 @@ struct cell_result {
 	struct hist fsync_us, sync_write_us;	/* of the sync writer */
 	unsigned fsyncs;
 	struct hist bulk_us;		/* fsyncs of the first writer */
+	uint64_t run_usec;		/* until the last had ended, or all */
+	unsigned ended;			/* writers */
 	uint64_t turns;
 };
 

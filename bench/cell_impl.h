@@ -50,6 +50,7 @@ struct writer {
 	uint64_t head;			/* ring position */
 	uint64_t random;
 	bool waits;			/* for room */
+	bool ended;			/* all of its file is stable */
 	uint64_t began_usec, fsync_usec;	/* this write; 0: no fsync out */
 };
 

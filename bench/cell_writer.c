@@ -6,6 +6,7 @@
  *	sync	4 KiB, fsync, and the next 100 ms after the one before (at once
  *		where that took longer)
  *	bulk	like dd, and an fsync after every so many bytes
+ *	file	like dd until its file is long enough, and an fsync
  *
  * Room is claimed as libnfswb claims it, and entries are posted as the session
  * posts them; a writer without room sleeps until it is told.  What differs from
@@ -16,6 +17,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "bench/cell_impl.h"
@@ -164,6 +166,28 @@ bulk_is_due(const struct writer *w)
 }
 
 static void
+file_ended(void *arg, int err)
+{
+	struct writer *w = arg;
+
+	if (err) {
+		fprintf(stderr, "fsync: %s\n", strerror(-err));
+		exit(1);
+	}
+	w->fsync_usec = 0;
+	w->ended = true;
+	w->cell->result->ended++;
+}
+
+static bool
+file_is_whole(const struct writer *w)
+{
+	uint64_t all = w->cell->params.file_bytes;
+
+	return all && w->offset >= all;
+}
+
+static void
 go_on(void *arg)
 {
 	struct writer *w = arg;
@@ -174,6 +198,9 @@ go_on(void *arg)
 	if (w->sync) {
 		w->fsync_usec = loop_now(loop);
 		handle_fsync(w->handle, w->fsync_usec, fsync_ended, w);
+	} else if (file_is_whole(w)) {
+		w->fsync_usec = loop_now(loop);
+		handle_fsync(w->handle, w->fsync_usec, file_ended, w);
 	} else if (bulk_is_due(w)) {
 		w->fsync_usec = loop_now(loop);
 		handle_fsync(w->handle, w->fsync_usec, bulk_ended, w);

@@ -156,6 +156,30 @@ set_writers(struct cell_params *p, const char *v)
 }
 
 static bool
+set_reclaim(struct cell_params *p, const char *v)
+{
+	return choice(v, "wait write timed", (unsigned *)&p->reclaim);
+}
+
+static bool
+set_slab(struct cell_params *p, const char *v)
+{
+	return number(v, &p->slab_bytes) && p->slab_bytes % (64 * KIB) == 0;
+}
+
+static bool
+set_file(struct cell_params *p, const char *v)
+{
+	return number(v, &p->file_bytes) && p->file_bytes % MIB == 0;
+}
+
+static bool
+set_copy(struct cell_params *p, const char *v)
+{
+	return number(v, &p->copy_bytes_per_sec) && p->copy_bytes_per_sec;
+}
+
+static bool
 set_slots(struct cell_params *p, const char *v)
 {
 	uint64_t n;
@@ -214,6 +238,10 @@ static const struct option options[] = {
 	{ "bounds", "of none, pass, tails, commits, grants, all; a+b", set_bounds },
 	{ "throttling", "dirty_throttling: none, ioless (none)",
 	  set_throttling },
+	{ "reclaim", "reclaim_policy: wait, write, timed (wait)", set_reclaim },
+	{ "slab", "slab_bytes (more than is felt)", set_slab },
+	{ "file", "each writer ends after so many bytes and an fsync", set_file },
+	{ "copy", "bytes a second of a writer (5G)", set_copy },
 	{ "sync", "1: and a sync writer, 4 KiB every 100 ms", set_sync },
 	{ "bulk", "the first writer fsyncs after so many bytes", set_bulk },
 	{ "slots", "calls in flight (16)", set_slots },
@@ -295,7 +323,7 @@ static void
 say_shares(const struct cell_params *p, const struct cell_result *r)
 {
 	const struct model_params *m = &p->model;
-	double usec = (double)p->usec, rate = (double)m->disk_bytes_per_sec;
+	double usec = (double)r->run_usec, rate = (double)m->disk_bytes_per_sec;
 	double link = (double)m->link_bits_per_sec / 8e6;
 
 	say("disk_busy", (double)r->model.disk_busy_usec / usec);
@@ -309,11 +337,26 @@ say_shares(const struct cell_params *p, const struct cell_result *r)
 	say("commits_out", (double)r->commit.rtt_us.sum / usec);
 }
 
+static void
+say_reclaim(const struct cell_result *r)
+{
+	const struct wb_stats *wb = &r->wb;
+
+	say("reclaim_fast", (double)wb->reclaim.fast);
+	say("reclaim_slow", (double)wb->reclaim.slow);
+	say("reclaim_slow_seconds", (double)wb->reclaim.slow_us.sum / 1e6);
+	say_hist("reclaim_slow_wait", &wb->reclaim.slow_us);
+	say("reclaims", (double)wb->reclaim.reclaims);
+	say("reclaim_freed", (double)wb->reclaim.freed_bytes / 1e6);
+	say("reclaim_writes", (double)wb->reclaim.reclaim_writes);
+	say("reclaim_written", (double)wb->reclaim.written_bytes / 1e6);
+}
+
 /* Bandwidth in MB/s (10^6), sizes in MB (10^6), times in ms. */
 static void
 report(const struct cell_params *p, const struct cell_result *r)
 {
-	double sec = (double)p->usec / 1e6;
+	double sec = (double)r->run_usec / 1e6;
 	enum flush_cause cause;
 
 	say("write_bw", (double)r->stable_bytes / sec / 1e6);
@@ -356,6 +399,9 @@ report(const struct cell_params *p, const struct cell_result *r)
 	}
 	if (p->bulk_bytes)
 		say_hist("bulk", &r->bulk_us);
+	say_reclaim(r);
+	say("run_seconds", (double)r->run_usec / 1e6);
+	say("ended", r->ended);
 	say("turns", (double)r->turns);
 	say("cpu_seconds", cpu_seconds());
 }
