@@ -176,6 +176,34 @@ unfinished_tail_waits_where_shares_are_large(void)
 	CU_ASSERT(writes_of_one_and_a_half(2 * MIB, 1, true) > 1);
 }
 
+/* A WRITE is out and not answered, a writer waits at the limit, and all the rest
+   is tails. */
+static void
+tails_do_not_wait_for_ever_for_a_write_that_is_stuck(void)
+{
+	struct bench_options o = {
+		.dirty_bytes = 2 * MIB, .background_bytes = MIB / 4,
+	};
+	struct wb_handle *h[3];
+	struct bench b;
+	unsigned i;
+
+	bench_init(&b, &o);
+	for (i = 0; i < 3; i++)
+		h[i] = bench_open(&b, i + 1, 10, O_RDWR);
+	CU_ASSERT_FATAL(bench_write(&b, h[0], 0, MIB, 'a'));
+	bench_turn(&b);
+	CU_ASSERT_EQUAL_FATAL(bench_count(&b, WB_CALL_WRITE), 1);
+	CU_ASSERT_FATAL(bench_write(&b, h[1], 0, MIB / 2, 'a'));
+	CU_ASSERT(bench_write_some(&b, h[2], 0, MIB, 'a') < MIB);
+	bench_advance(&b, 500000);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_WRITE), 1);
+	CU_ASSERT(wb_deadline(b.wb) <= b.now + 500000);
+	bench_advance(&b, 500000);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_WRITE), 3);
+	bench_free(&b);
+}
+
 /* Room that a writer has ahead when half of the limit is used up, and asks for
    nothing. */
 static uint64_t
@@ -539,6 +567,7 @@ UNIT_TESTS(writeback_switch,
 	UNIT(own_rule_commits_by_bandwidth_or_when_all_is_written),
 	UNIT(no_background_pass_begins_beyond_a_second_of_work),
 	UNIT(unfinished_tail_waits_where_shares_are_large),
+	UNIT(tails_do_not_wait_for_ever_for_a_write_that_is_stuck),
 	UNIT(without_throttling_writers_run_free_up_to_the_limit),
 	UNIT(commits_go_one_by_one_the_largest_first_every_fourth_the_oldest),
 	UNIT(without_the_window_every_commit_that_is_due_goes),

@@ -29,6 +29,7 @@
 #define PORTION_MIN (4u << 20)
 #define OLDEST_LOOKS 256	/* of one slab, at most */
 #define TAILS_SHARE (256ull << 10)
+#define STUCK_USEC 1000000	/* no WRITE was answered for so long */
 
 static uint64_t
 portion(const struct wb_server *s)
@@ -373,6 +374,19 @@ run_short_slabs(struct wb_server *s, uint64_t now)
 	return true;
 }
 
+/* Will no WRITE make room soon?  Then tails go: none is out, or those that are
+   may hang with the file, or volume, that they are for. */
+static bool
+tails_must_go(const struct wb_server *s, uint64_t now)
+{
+	if (!throttle_waiting(s->wb))
+		return false;
+	if (!writeback(s) || now - s->moved_usec >= STUCK_USEC)
+		return true;
+	wb_due(s->wb, s->moved_usec + STUCK_USEC);
+	return false;
+}
+
 /* Round the dirty files until the cause is gone or a round brought nothing. */
 static bool
 round_files(struct wb_server *s, bool partial, uint64_t now, bool *progress)
@@ -450,7 +464,7 @@ run_async(struct wb_server *s, uint64_t now)
 			return;
 	} while (progress);
 	/* Only tails are left; they go when nothing else makes room. */
-	if (throttle_waiting(s->wb) && !writeback(s))
+	if (tails_must_go(s, now))
 		(void)round_files(s, true, now, &progress);
 }
 

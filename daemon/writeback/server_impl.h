@@ -30,6 +30,8 @@ struct wb_server {
 	struct write_op_list free_ops;
 	struct write_op *ops;
 	unsigned ops_nr, ops_out;
+	uint64_t moved_usec;		/* a WRITE was answered, or the first
+					   queued */
 	struct commit_list free_commits;
 	struct file_list want_commit;	/* a COMMIT is due, and can't go yet, */
 	struct file_list want_waited;	/* ... and somebody waits for it */

@@ -205,7 +205,8 @@ op_new(struct wb_file *f, struct extent *e, const struct pass *p)
 	if (!op)
 		return NULL;
 	TAILQ_REMOVE(&s->free_ops, op, link);
-	s->ops_out++;
+	if (s->ops_out++ == 0)
+		s->moved_usec = s->wb->now;
 	op->file = f;
 	op->call = (struct wb_call) {
 		.kind = WB_CALL_WRITE,
@@ -519,7 +520,7 @@ write_done(struct wb_call *c, uint64_t now)
 	struct wb_file *f = op->file;
 	struct wb_server *s = f->server;
 
-	s->wb->now = now;
+	s->wb->now = s->moved_usec = now;
 	jukebox_count(s, c);
 	/* another copy, or one that was given up, may still land */
 	if (c->transmissions > 1 || c->err == -ETIMEDOUT)
