@@ -165,6 +165,7 @@ server_start(struct server *v, const struct resolved *r,
 		.slot_nr = c->slot_table_entries,
 	};
 
+	rpc.essential_nr = wb_server_call_nr(s->wb, &wb);
 	resolve_set_port(&rpc.addr, v->port);
 	v->soft = c->soft;
 	v->config = c;

@@ -28,7 +28,8 @@ bucket_of(struct call_table *t, uint32_t xid)
 }
 
 int
-call_table_init(struct call_table *t, unsigned pool_nr, uint32_t first_xid)
+call_table_init(struct call_table *t, unsigned pool_nr, unsigned reserve_nr,
+		uint32_t first_xid)
 {
 	unsigned i;
 
@@ -47,7 +48,7 @@ call_table_init(struct call_table *t, unsigned pool_nr, uint32_t first_xid)
 	for (i = 0; i < pool_nr; i++)
 		TAILQ_INSERT_TAIL(&t->spare, &t->pool[i], link);
 	t->spare_nr = pool_nr;
-	t->reserve_nr = pool_nr / 2;
+	t->reserve_nr = reserve_nr;
 	return 0;
 }
 

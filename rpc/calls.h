@@ -68,8 +68,9 @@ struct call_table {
 					   essential calls */
 };
 
-/* pool_nr: calls set aside; half of them for essential ones only. */
-int call_table_init(struct call_table *, unsigned pool_nr, uint32_t first_xid);
+/* pool_nr: calls set aside; reserve_nr of them for essential ones only. */
+int call_table_init(struct call_table *, unsigned pool_nr, unsigned reserve_nr,
+		    uint32_t first_xid);
 void call_table_free(struct call_table *);
 
 /* A blank call; essential (what freeing memory needs): one of those set aside

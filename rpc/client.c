@@ -12,13 +12,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "rpc/nfs3.h"
 #include "rpc/parts.h"
 
-#define POOL_SPARE 64		/* calls set aside beyond one for each slot */
+#define POOL_SPARE 32		/* calls set aside beyond one for each slot */
 #define SENDS_MAX 16		/* at one go, then it is others' turn */
 
 static void
@@ -188,7 +189,7 @@ rpc_client_new(struct loop *loop, const struct rpc_params *p)
 {
 	struct rpc_client *c = calloc(1, sizeof *c);
 	unsigned slot_nr = p->slot_nr ? p->slot_nr : 1;
-	unsigned retrans = p->retrans ? p->retrans : 1;
+	unsigned retrans = p->retrans ? p->retrans : 1, reserve_nr;
 
 	if (!c)
 		return NULL;
@@ -211,7 +212,9 @@ rpc_client_new(struct loop *loop, const struct rpc_params *p)
 	}
 	c->timer = loop_timer(loop, on_timer, c);
 	c->pump = loop_deferred(loop, pump, c);
-	if (call_table_init(&c->table, 2 * slot_nr + POOL_SPARE,
+	reserve_nr = MAX(p->essential_nr, slot_nr + POOL_SPARE);
+	if (call_table_init(&c->table, reserve_nr + slot_nr + POOL_SPARE,
+			    reserve_nr,
 			    (uint32_t)connection_random(&c->connection)) < 0 ||
 	    !c->timer || !c->pump) {
 		destroy(c);

@@ -36,6 +36,8 @@ struct rpc_params {
 	socklen_t addr_len;
 	uint32_t prog, vers;		/* 100003, 3 */
 	unsigned slot_nr;		/* calls in flight, all classes */
+	unsigned essential_nr;		/* WRITEs and COMMITs out at most, for a slot
+					   too: set aside */
 	unsigned timeo_ds;		/* tenths of a second */
 	unsigned retrans;
 	bool soft;			/* give up after retrans * timeo */

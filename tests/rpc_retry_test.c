@@ -634,7 +634,7 @@ calls_set_aside_are_left_for_those_that_free_memory(void)
 	struct rpc_call *call[10];
 	int i, pooled = 0;
 
-	CU_ASSERT_EQUAL_FATAL(call_table_init(&t, 8, 1), 0);
+	CU_ASSERT_EQUAL_FATAL(call_table_init(&t, 8, 4, 1), 0);
 	for (i = 0; i < 6; i++) {
 		call[i] = call_new(&t, false);
 		pooled += call[i]->pooled;

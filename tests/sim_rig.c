@@ -96,26 +96,7 @@ set_defaults(struct rig_options *o)
 }
 
 static void
-make_server(struct rig *r)
-{
-	struct nfssim_options sim = { .delay_usec = r->opt.delay_usec,
-				      .model = r->opt.model,
-				      .discard = r->opt.discard };
-	struct rpc_params rpc = {
-		.name = "sim", .prog = NFSSIM_NFS, .vers = 3,
-		.slot_nr = r->opt.slot_nr, .timeo_ds = r->opt.timeo_ds,
-		.retrans = 2, .connect_hook = nfssim_connect,
-		.seed = r->opt.seed, .soft = r->opt.soft,
-	};
-
-	r->sim = must(nfssim_new(r->loop, &sim));
-	rpc.connect_arg = r->sim;
-	r->client = must(rpc_client_new(r->loop, &rpc));
-	r->transport = must(transport_new(r->loop, r->client));
-}
-
-static void
-make_pipeline(struct rig *r)
+make_wb(struct rig *r)
 {
 	static const struct wb_hooks hooks = { poke, gave_up };
 	struct wb_limits limits = {
@@ -126,6 +107,18 @@ make_pipeline(struct rig *r)
 		.clean_expire_usec = 60 * RIG_SECOND,
 		.late_duplicate_usec = r->opt.late_duplicate_usec,
 	};
+
+	r->turn = must(loop_deferred(r->loop, turn, r));
+	r->next_turn = must(loop_timer(r->loop, turn, r));
+	r->wb = must(wb_new(&limits, &hooks, r, loop_now(r->loop)));
+}
+
+static void
+make_server(struct rig *r)
+{
+	struct nfssim_options sim = { .delay_usec = r->opt.delay_usec,
+				      .model = r->opt.model,
+				      .discard = r->opt.discard };
 	struct wb_server_params server = {
 		.name = "sim",
 		.congestion_bytes = r->opt.congestion_bytes,
@@ -133,13 +126,20 @@ make_pipeline(struct rig *r)
 		.bounds = BOUND_ALL,
 		.slot_nr = r->opt.slot_nr,
 	};
-	uint64_t now = loop_now(r->loop);
+	struct rpc_params rpc = {
+		.name = "sim", .prog = NFSSIM_NFS, .vers = 3,
+		.slot_nr = r->opt.slot_nr, .timeo_ds = r->opt.timeo_ds,
+		.retrans = 2, .connect_hook = nfssim_connect,
+		.seed = r->opt.seed, .soft = r->opt.soft,
+		.essential_nr = wb_server_call_nr(r->wb, &server),
+	};
 
-	r->turn = must(loop_deferred(r->loop, turn, r));
-	r->next_turn = must(loop_timer(r->loop, turn, r));
-	r->wb = must(wb_new(&limits, &hooks, r, now));
+	r->sim = must(nfssim_new(r->sim_loop, &sim));
+	rpc.connect_arg = r->sim;
+	r->client = must(rpc_client_new(r->loop, &rpc));
+	r->transport = must(transport_new(r->loop, r->client));
 	r->server = must(wb_server_new(r->wb, &server, &transport_calls,
-				       r->transport, now));
+				       r->transport, loop_now(r->loop)));
 }
 
 static void
@@ -172,9 +172,11 @@ rig_new(const struct rig_options *opt)
 	set_defaults(&r->opt);
 	srandom((unsigned)r->opt.seed);	/* the pipeline's jitter */
 	r->loop = must(vloop_new(1000 * RIG_SECOND));
+	r->sim_loop = r->opt.apart ? must(vloop_new(1000 * RIG_SECOND)) :
+				     r->loop;
 	r->cred = must(cred_get(1000, 100, group, 3));
+	make_wb(r);
 	make_server(r);
-	make_pipeline(r);
 	make_slab(r);
 	return r;
 }
@@ -188,6 +190,8 @@ rig_free(struct rig *r)
 	nfssim_free(r->sim);
 	loop_deferred_free(r->loop, r->turn);
 	loop_timer_free(r->loop, r->next_turn);
+	if (r->sim_loop != r->loop)
+		loop_free(r->sim_loop);
 	loop_free(r->loop);
 	cred_put(r->cred);
 	free(r->control);

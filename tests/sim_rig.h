@@ -34,13 +34,15 @@ struct rig_options {		/* 0: what is said here */
 	bool soft;
 	uint64_t delay_usec;		/* of replies: 200, or the model's */
 	const struct model_params *model;
+	bool apart;			/* the server has a loop of its own, which
+					   the test turns: sim_loop */
 	bool discard;			/* the server keeps no contents */
 	uint64_t seed;			/* 1 */
 };
 
 struct rig {
 	struct rig_options opt;
-	struct loop *loop;
+	struct loop *loop, *sim_loop;	/* one and the same, or apart */
 	struct nfssim *sim;
 	struct rpc_client *client;
 	struct transport *transport;

@@ -33,7 +33,6 @@
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/throttle.h"
 
-#define COMMITS_NR 64		/* out at a time, per server */
 #define ROUNDS_MAX 3
 #define ODD_FILES_MAX 3
 #define UNSTABLE_MIN (4u << 20)	/* never commit for bandwidth below this */

@@ -16,6 +16,8 @@
 #include "daemon/writeback/extent.h"
 #include "daemon/writeback/nfs_calls.h"
 
+#define COMMITS_NR 64			/* out at a time, per server */
+
 struct wb_server;
 
 struct commit {

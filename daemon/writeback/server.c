@@ -48,6 +48,12 @@ wb_server_new(struct wb *wb, const struct wb_server_params *params,
 	return s;
 }
 
+unsigned
+wb_server_call_nr(const struct wb *wb, const struct wb_server_params *params)
+{
+	return writepages_nr(wb, params) + COMMITS_NR;
+}
+
 void
 wb_server_free(struct wb_server *s)
 {

@@ -48,6 +48,9 @@ struct wb_server_params {
 struct wb_server *wb_server_new(struct wb *, const struct wb_server_params *,
 				const struct wb_calls *, void *calls_arg,
 				uint64_t now);
+/* Such a server's WRITEs and COMMITs that are out at a time, at most: what the
+   transport has to set aside. */
+unsigned wb_server_call_nr(const struct wb *, const struct wb_server_params *);
 /* Only when it has no files. */
 void wb_server_free(struct wb_server *);
 const char *wb_server_name(const struct wb_server *);

@@ -28,15 +28,13 @@
 
 /* As many as fill the sync mark with WRITEs of 1 MiB; without queues as many as
    dirty_bytes are, so that they do not stand in for a queue. */
-static unsigned
-ops_nr(const struct wb_server *s)
+unsigned
+writepages_nr(const struct wb *wb, const struct wb_server_params *p)
 {
-	const struct wb_server_params *p = &s->params;
-
 	if (p->write_nr)
 		return p->write_nr;
 	if (p->congestion_policy == CONGESTION_NONE)
-		return (unsigned)MIN((s->wb->limits.dirty_bytes >> 18) + 1024,
+		return (unsigned)MIN((wb->limits.dirty_bytes >> 18) + 1024,
 				     OPS_NONE_MAX);
 	return (unsigned)MAX(MIN(2 * p->congestion_bytes >> 20, OPS_MAX),
 			     OPS_MIN);
@@ -47,7 +45,7 @@ writepages_init(struct wb_server *s)
 {
 	unsigned i;
 
-	s->ops_nr = ops_nr(s);
+	s->ops_nr = writepages_nr(s->wb, &s->params);
 	s->ops = calloc(s->ops_nr, sizeof *s->ops);
 	if (!s->ops)
 		return -ENOMEM;

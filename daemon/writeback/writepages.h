@@ -16,7 +16,9 @@
 #include "daemon/writeback/extent.h"
 #include "daemon/writeback/nfs_calls.h"
 
+struct wb;
 struct wb_server;
+struct wb_server_params;
 
 #define WRITE_IOV_MAX 256
 
@@ -41,6 +43,8 @@ struct pass_result {
 	bool more;			/* ended by congestion or its portion */
 };
 
+/* WRITEs queued and on the wire at most. */
+unsigned writepages_nr(const struct wb *, const struct wb_server_params *);
 int writepages_init(struct wb_server *);
 void writepages_free(struct wb_server *);
 struct pass_result writepages(struct wb_file *, const struct pass *,

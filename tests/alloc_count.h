@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * alloc_count.h - what the program allocates, counted, and refused if told to
+ *
+ * malloc, calloc and realloc of the whole process, libraries included, stand in
+ * front of libc's.  Under a sanitizer, which has its own, they are only counted.
+ * $ALLOC_ABORT: ends the program where it allocates, for a debugger.
+ */
+#ifndef NFSWB_TESTS_ALLOC_COUNT_H
+#define NFSWB_TESTS_ALLOC_COUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* From now on it counts; refuse: and whoever asks gets none. */
+void alloc_watch(bool refuse);
+/* No more; how many there were. */
+uint64_t alloc_end(void);
+/* Bytes that are allocated now; 0: that is not known here. */
+uint64_t alloc_in_use(void);
+
+#endif
