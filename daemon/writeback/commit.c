@@ -3,8 +3,9 @@
  * commit.c - when to COMMIT, and what to do when the server forgot
  *
  * A COMMIT is due when somebody waits for it; when a file has nothing left to
- * write; when its UNSTABLE bytes reach about a second of bandwidth; when room is
- * short; when the server's verifier changed under another file.  The rule of the
+ * write; when its UNSTABLE bytes reach about a second of bandwidth (a tenth where
+ * commit_window.c chooses among those that are due); when room is short; when the
+ * server's verifier changed under another file.  The rule of the
  * kernel's 3.x series, for comparison, has in place of the third and fourth: in a
  * background pass, when more than half of the file's cached bytes are UNSTABLE
  * (fs/nfs/write.c, nfs_commit_unstable_pages, in its idea).
