@@ -7,6 +7,7 @@
 #include <fcntl.h>
 
 #include "daemon/writeback/sync.h"
+#include "daemon/writeback/write_op.h"
 #include "daemon/writeback/writepages.h"
 #include "tests/unit.h"
 #include "tests/wb_bench.h"

@@ -6,6 +6,7 @@
 #include "daemon/writeback/jukebox.h"
 #include "daemon/writeback/sync.h"
 #include "daemon/writeback/throttle.h"
+#include "daemon/writeback/write_op.h"
 #include "daemon/writeback/writepages.h"
 #include "tests/explore.h"
 
@@ -139,7 +140,7 @@ check_async(struct explore_state *x, const struct marks *m)
 		return "more than one async pass";
 	if (waits && (!in_writeback(x) || in_writeback(x) < m->async_wake))
 		return "the async pass was not woken below its mark";
-	if (waits || !wanted || !writepages_room(s, false))
+	if (waits || !wanted || !write_ops_room(s, false))
 		return NULL;
 	for (i = 0; i < x->world->files; i++)
 		if (x->file[i].handle->file->nr[EXTENT_DIRTY] &&
@@ -168,7 +169,7 @@ check_sync(struct explore_state *x, const struct marks *m)
 		if (has_sync_work(f) && !f->on_sync)
 			return "nobody writes what is waited for";
 		if (f->on_sync && !f->sync_pass.waits && has_sync_work(f) &&
-		    may_write(x, f) && writepages_room(s, true))
+		    may_write(x, f) && write_ops_room(s, true))
 			return "a sync pass could go on and does not";
 	}
 	return NULL;

@@ -3,6 +3,7 @@
    as one number; times and sequence numbers count from now */
 #include "daemon/writeback/commit.h"
 #include "daemon/writeback/sync.h"
+#include "daemon/writeback/write_op.h"
 #include "daemon/writeback/writepages.h"
 #include "tests/explore.h"
 

@@ -8,6 +8,7 @@
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/throttle.h"
 #include "daemon/writeback/truncate.h"
+#include "daemon/writeback/write_op.h"
 #include "daemon/writeback/writepages.h"
 #include "tests/wb_check.h"
 

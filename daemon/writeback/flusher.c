@@ -24,6 +24,7 @@
 #include "daemon/writeback/reclaim.h"
 #include "daemon/writeback/sync.h"
 #include "daemon/writeback/throttle.h"
+#include "daemon/writeback/write_op.h"
 #include "daemon/writeback/writepages.h"
 
 #define PORTION_MIN (4u << 20)
@@ -245,7 +246,7 @@ portion_left(const struct wb_file *f)
 static bool
 async_stopped(struct wb_server *s, uint64_t now)
 {
-	if (!writepages_room(s, false))
+	if (!write_ops_room(s, false))
 		return true;
 	if (!congestion_full(&s->congestion.async, writeback(s)))
 		return false;

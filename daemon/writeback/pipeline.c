@@ -18,7 +18,7 @@
 #include "daemon/writeback/sync.h"
 #include "daemon/writeback/throttle.h"
 #include "daemon/writeback/truncate.h"
-#include "daemon/writeback/writepages.h"
+#include "daemon/writeback/write_op.h"
 
 struct wb *
 wb_new(const struct wb_limits *limits, const struct wb_hooks *hooks, void *arg,
@@ -57,7 +57,7 @@ drop_all(struct wb_server *s)
 		sync_drop(f);
 		truncate_drop(f);
 		late_drop(f);
-		writepages_drop(f);
+		write_ops_drop(f);
 		commit_drop(f);
 		while (!LIST_EMPTY(&f->handles))
 			handle_free(LIST_FIRST(&f->handles));

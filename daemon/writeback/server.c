@@ -5,7 +5,7 @@
 #include "daemon/writeback/commit.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/wbt.h"
-#include "daemon/writeback/writepages.h"
+#include "daemon/writeback/write_op.h"
 
 #define SMALL_SYNC_USEC 5000000	/* after one, others are expected */
 #define BANDWIDTH_FIRST (100u << 20)	/* bytes a second, until measured */
@@ -36,8 +36,8 @@ wb_server_new(struct wb *wb, const struct wb_server_params *params,
 			&s->stats.sync);
 	bandwidth_init(&s->bandwidth, BANDWIDTH_FIRST);
 	s->name = strdup(params->name);
-	if (!s->name || writepages_init(s) < 0 || commit_init(s) < 0) {
-		writepages_free(s);
+	if (!s->name || write_ops_init(s) < 0 || commit_init(s) < 0) {
+		write_ops_free(s);
 		commit_free(s);
 		free(s->name);
 		free(s);
@@ -51,14 +51,14 @@ wb_server_new(struct wb *wb, const struct wb_server_params *params,
 unsigned
 wb_server_call_nr(const struct wb *wb, const struct wb_server_params *params)
 {
-	return writepages_nr(wb, params) + COMMITS_NR;
+	return write_ops_nr(wb, params) + COMMITS_NR;
 }
 
 void
 wb_server_free(struct wb_server *s)
 {
 	LIST_REMOVE(s, link);
-	writepages_free(s);
+	write_ops_free(s);
 	commit_free(s);
 	free(s->name);
 	free(s);

@@ -7,70 +7,12 @@
  *							wsize boundary
  *
  * Cost: O(log n) an extent taken; the payload is never touched, iov points into
- * the slabs.  Call objects are set aside per server.
+ * the slabs.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <sys/param.h>
-
-#include "common/log.h"
-#include "daemon/writeback/commit.h"
 #include "daemon/writeback/jukebox.h"
 #include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/write_op.h"
 #include "daemon/writeback/writepages.h"
-
-#define OPS_MIN 256		/* WRITEs queued and in flight, per server, */
-#define OPS_MAX 2048		/* unless it was said */
-#define OPS_NONE_MAX 16384	/* where there are no queues to bound it */
-#define SYNC_SHARE 4		/* one in so many is for sync passes alone */
-#define WSIZE_MIN 4096		/* no server refuses this for its size */
-#define ODD_MAX 8		/* WRITEs in a row of which nothing was written */
-
-/* As many as fill the sync mark with WRITEs of 1 MiB; without queues as many as
-   dirty_bytes are, so that they do not stand in for a queue. */
-unsigned
-writepages_nr(const struct wb *wb, const struct wb_server_params *p)
-{
-	if (p->write_nr)
-		return p->write_nr;
-	if (p->congestion_policy == CONGESTION_NONE)
-		return (unsigned)MIN((wb->limits.dirty_bytes >> 18) + 1024,
-				     OPS_NONE_MAX);
-	return (unsigned)MAX(MIN(2 * p->congestion_bytes >> 20, OPS_MAX),
-			     OPS_MIN);
-}
-
-int
-writepages_init(struct wb_server *s)
-{
-	unsigned i;
-
-	s->ops_nr = writepages_nr(s->wb, &s->params);
-	s->ops = calloc(s->ops_nr, sizeof *s->ops);
-	if (!s->ops)
-		return -ENOMEM;
-	for (i = 0; i < s->ops_nr; i++) {
-		TAILQ_INIT(&s->ops[i].extents);
-		TAILQ_INSERT_TAIL(&s->free_ops, &s->ops[i], link);
-	}
-	return 0;
-}
-
-void
-writepages_free(struct wb_server *s)
-{
-	free(s->ops);
-}
-
-bool
-writepages_room(const struct wb_server *s, bool sync)
-{
-	unsigned kept = s->ops_nr > 1 ? MAX(s->ops_nr / SYNC_SHARE, 1) : 0;
-
-	return s->ops_out < s->ops_nr - (sync ? 0 : kept);
-}
-
-/* ---- building ---- */
 
 static uint64_t
 block_of(uint64_t offset, uint32_t wsize)
@@ -192,68 +134,13 @@ stable_for(struct wb_file *f, const struct pass *p, uint32_t count)
 	return f->params.stable;
 }
 
-static void write_done(struct wb_call *, uint64_t now);
-
-static struct write_op *
-op_new(struct wb_file *f, struct extent *e, const struct pass *p)
-{
-	struct wb_server *s = f->server;
-	struct write_op *op = TAILQ_FIRST(&s->free_ops);
-
-	if (!op)
-		return NULL;
-	TAILQ_REMOVE(&s->free_ops, op, link);
-	if (s->ops_out++ == 0)
-		s->moved_usec = s->wb->now;
-	op->file = f;
-	op->call = (struct wb_call) {
-		.kind = WB_CALL_WRITE,
-		.class = server_class(s, p->class),
-		.fh = &f->fh,
-		.cred = cred_ref(e->cred),
-		.offset = e->offset,
-		.iov = op->iov,
-		.done = write_done,
-	};
-	TAILQ_INSERT_TAIL(&f->ops, op, link);
-	f->ops_nr++;
-	f->ops_class = MAX(f->ops_class, op->call.class);
-	return op;
-}
-
-static void
-op_free(struct write_op *op)
-{
-	struct wb_server *s = op->file->server;
-
-	TAILQ_REMOVE(&op->file->ops, op, link);
-	op->file->ops_nr--;
-	cred_put(op->call.cred);
-	s->ops_out--;
-	TAILQ_INSERT_HEAD(&s->free_ops, op, link);
-}
-
-/* Cancelled calls (our end is near) may have left: the next instance is told. */
-static void
-op_back_to_dirty(struct write_op *op)
-{
-	struct extent *e;
-
-	while ((e = TAILQ_FIRST(&op->extents))) {
-		extent_list_remove(e);
-		if (op->call.err == -ECANCELED)
-			e->was_sent = true;
-		extent_set_state(e, EXTENT_DIRTY);
-	}
-}
-
 /* Queues the WRITE that starts with e; the bytes, 0: not now. */
 static uint64_t
 queue_write(struct extent *e, const struct pass *p, uint64_t now)
 {
 	struct wb_file *f = e->file;
 	struct wb_server *s = f->server;
-	struct write_op *op = op_new(f, e, p);
+	struct write_op *op = write_op_new(e, p->class);
 
 	if (!op)
 		return 0;
@@ -268,32 +155,31 @@ queue_write(struct extent *e, const struct pass *p, uint64_t now)
 		}
 		wb_due(s->wb, now + SHORT_USEC);
 	}
-	op_back_to_dirty(op);
-	op_free(op);
+	write_op_undo(op);
+	write_op_free(op);
 	return 0;
 }
 
 uint64_t
 writepages_one(struct extent *e, uint64_t now)
 {
-	static const struct pass p = { .class = WB_FOREGROUND };
 	struct wb_file *f = e->file;
 	struct wb_server *s = f->server;
 	struct write_op *op;
 
-	if (!writepages_room(s, false) ||
+	if (!write_ops_room(s, false) ||
 	    (e->length > file_wsize(f) &&
 	     !extent_split(e, e->offset + file_wsize(f))))
 		return 0;
-	op = op_new(f, e, &p);
+	op = write_op_new(e, WB_FOREGROUND);
 	if (!op)
 		return 0;
 	op_add(op, e);
 	op->call.stable = WB_FILE_SYNC;
 	if (wb_queue(s, &op->call) < 0) {
 		wb_due(s->wb, now + SHORT_USEC);
-		op_back_to_dirty(op);
-		op_free(op);
+		write_op_undo(op);
+		write_op_free(op);
 		return 0;
 	}
 	s->stats.nfs_nr_writes++;
@@ -316,7 +202,7 @@ writepages(struct wb_file *f, const struct pass *p, uint64_t now)
 		if (congestion_full(p->sync ? &s->congestion.sync
 					    : &s->congestion.async,
 				    s->bytes[EXTENT_WRITEBACK]) ||
-		    !writepages_room(s, p->sync) || jukebox_full(f)) {
+		    !write_ops_room(s, p->sync) || jukebox_full(f)) {
 			r.more = next_start(f, p, 0) != NULL;
 			return r;
 		}
@@ -361,207 +247,4 @@ writepages_raise(struct wb_file *f, enum wb_class class)
 			op->call.class = class;
 			s->calls->raise(s->calls_arg, &op->call, class);
 		}
-}
-
-/* ---- the answer ---- */
-
-static void
-refused(struct write_op *op)
-{
-	struct wb_file *f = op->file;
-	struct extent *e;
-
-	log_warning("%s: WRITE of %u bytes at %llu failed: %s", f->name,
-		    op->call.count, (unsigned long long)op->call.offset,
-		    strerror(-op->call.err));
-	while ((e = TAILQ_FIRST(&op->extents))) {
-		extent_list_remove(e);
-		e->was_sent = false;
-		e->err = op->call.err;
-		extent_set_state(e, EXTENT_FAILED);
-	}
-	file_error(f, op->call.err);
-}
-
-/* The file is gone, and nobody will ask for its bytes. */
-static void
-forgotten(struct write_op *op)
-{
-	struct extent *e;
-
-	while ((e = TAILQ_FIRST(&op->extents)))
-		extent_drop(e);
-}
-
-/* DATA_SYNC holds the data and what it takes to read it again; but who asked for
-   more was promised more, and a COMMIT makes it good. */
-static bool
-is_stable(const struct wb_call *c)
-{
-	return c->committed == WB_FILE_SYNC ||
-	       (c->committed == WB_DATA_SYNC && c->stable != WB_FILE_SYNC);
-}
-
-static void
-check_granted(struct write_op *op)
-{
-	static const char *const name[] = { "UNSTABLE", "DATA_SYNC",
-					    "FILE_SYNC" };
-	const struct wb_call *c = &op->call;
-	struct wb_server *s = op->file->server;
-
-	if (c->committed >= c->stable || s->less_stable)
-		return;
-	s->less_stable = true;
-	log_warning("server %s grants %s where %s is asked for; COMMIT makes "
-		    "up for it", s->name, name[c->committed], name[c->stable]);
-}
-
-static void
-written(struct extent *e, const struct wb_call *c)
-{
-	extent_list_remove(e);
-	e->was_sent = false;
-	e->not_stable = c->stable == WB_FILE_SYNC;
-	if (is_stable(c)) {
-		extent_set_state(e, EXTENT_CLEAN);
-		return;
-	}
-	memcpy(e->verf, c->verf, WB_VERF);
-	extent_set_state(e, EXTENT_UNSTABLE);
-}
-
-/* The first count bytes are written, the rest is DIRTY again. */
-static void
-answered(struct write_op *op)
-{
-	struct wb_call *c = &op->call;
-	uint64_t end = c->offset + c->written;
-	struct extent *e;
-
-	while ((e = TAILQ_FIRST(&op->extents))) {
-		if (extent_end(e) <= end) {
-			written(e, c);
-			continue;
-		}
-		extent_list_remove(e);
-		extent_set_state(e, EXTENT_DIRTY);
-		if (e->offset < end && extent_split(e, end)) {
-			extent_set_state(e, EXTENT_WRITEBACK);
-			written(e, c);
-		}
-	}
-}
-
-/*
- * A server may refuse what it said it takes.  The file's WRITEs are halved then;
- * one that is taken proves that the size was to blame.  true: send it again.
- */
-static bool
-too_large(struct write_op *op)
-{
-	struct wb_file *f = op->file;
-	uint32_t size = file_wsize(f);
-
-	while (size >= op->call.count)
-		size /= 2;
-	if (op->call.err != -EINVAL || size < WSIZE_MIN) {
-		f->wsize_try = 0;	/* it is not the size */
-		return false;
-	}
-	f->wsize_try = size;
-	return true;
-}
-
-static void
-size_taken(struct write_op *op)
-{
-	struct wb_file *f = op->file;
-	struct wb_server *s = f->server;
-
-	if (!f->wsize_try || op->call.count <= f->wsize_try / 2)
-		return;
-	s->wsize_max = f->wsize_try;
-	f->wsize_try = 0;
-	log_warning("server %s refuses WRITEs above %u bytes, though it offered "
-		    "them", s->name, s->wsize_max);
-}
-
-/* 0: the answer makes sense; else what to make of it, -EAGAIN or -EIO. */
-static int
-check_answer(struct write_op *op)
-{
-	struct wb_call *c = &op->call;
-	struct wb_file *f = op->file;
-
-	if (c->written > c->count) {
-		log_warning("%s: the server says it wrote %u of %u bytes",
-			    f->name, c->written, c->count);
-		c->written = c->count;
-	}
-	if (c->written) {
-		f->odd_nr = 0;
-		return 0;
-	}
-	if (++f->odd_nr < ODD_MAX)
-		return -EAGAIN;
-	log_warning("%s: the server wrote nothing %u times in a row",
-		    f->name, ODD_MAX);
-	f->odd_nr = 0;
-	return -EIO;
-}
-
-static void
-write_done(struct wb_call *c, uint64_t now)
-{
-	struct write_op *op = (struct write_op *)c;
-	struct wb_file *f = op->file;
-	struct wb_server *s = f->server;
-
-	s->wb->now = s->moved_usec = now;
-	jukebox_count(s, c);
-	/* another copy, or one that was given up, may still land */
-	if (c->transmissions > 1 || c->err == -ETIMEDOUT)
-		late_add(f, c->offset, c->offset + c->count,
-			  now + s->wb->limits.late_duplicate_usec);
-	if (c->err == 0)
-		c->err = check_answer(op);
-	if (f->forgotten) {
-		forgotten(op);
-	} else if (c->err == 0) {
-		jukebox_write_taken(f);
-		size_taken(op);
-		if (c->have_size) {
-			f->reply_size = c->size_after;
-			f->reply_ctime = c->ctime_nsec;
-		}
-		check_granted(op);
-		if (!is_stable(c))
-			commit_verifier_seen(f, c->verf);
-		answered(op);
-		bandwidth_answered(&s->bandwidth, c->written,
-				   now - c->sent_usec,
-				   s->bytes[EXTENT_WRITEBACK] > 0, now);
-	} else if (c->err == -EAGAIN || c->err == -ECANCELED) {
-		op_back_to_dirty(op);
-		jukebox_write_asked(f, now);
-	} else if (too_large(op)) {
-		op_back_to_dirty(op);
-	} else {
-		refused(op);
-	}
-	op_free(op);
-	extent_release_held(f, now);
-	file_kick(f);
-}
-
-void
-writepages_drop(struct wb_file *f)
-{
-	struct write_op *op;
-
-	while ((op = TAILQ_FIRST(&f->ops))) {
-		forgotten(op);
-		op_free(op);
-	}
 }
