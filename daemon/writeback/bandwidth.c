@@ -14,10 +14,12 @@ static void
 way(struct bandwidth *b, uint64_t bytes, uint64_t took_usec)
 {
 	uint64_t own = bytes * 1000 / (b->bytes_per_sec / 1000 + 1);
-	uint64_t rest = took_usec > own ? took_usec - own : 1;
 
-	if (!b->rtt_usec || rest < b->rtt_usec)
-		b->rtt_usec = rest;
+	/* faster than the estimate of the rate: that tells nothing of the way */
+	if (took_usec <= own)
+		return;
+	if (!b->rtt_usec || took_usec - own < b->rtt_usec)
+		b->rtt_usec = took_usec - own;
 }
 
 void
