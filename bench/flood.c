@@ -2,9 +2,10 @@
 /*
  * flood.c - writers like dd, each a process with a session and a file
  *
- *	flood SOCKET TARGET WRITERS
+ *	flood SOCKET TARGET WRITERS [BYTES STRIDE]
  *
- * Files TARGET/flood-0 and so on, 1 MiB after the other.  Says "go" when all
+ * Files TARGET/flood-0 and so on, 1 MiB after the other, or so many BYTES (1 MiB
+ * at most), the next STRIDE further on.  Says "go" when all
  * have opened theirs and begin; goes on until it is ended or its input is closed.
  */
 #include <fcntl.h>
@@ -20,6 +21,7 @@
 #define MIB (1u << 20)
 
 static char data[MIB];
+static size_t bytes = MIB, stride = MIB;
 
 static void
 wait_for_eof(int fd)
@@ -46,8 +48,8 @@ flood(const char *socket, const char *target, unsigned nr, int ready, int go)
 	if (f) {
 		close(ready);
 		wait_for_eof(go);
-		while (nfswb_pwrite(f, data, MIB, at) == MIB)
-			at += MIB;
+		while (nfswb_pwrite(f, data, bytes, at) == (ssize_t)bytes)
+			at += (off_t)stride;
 	}
 	fprintf(stderr, "flood: %s: %s\n", path, nfswb_strerror(wb));
 	return 1;
@@ -56,11 +58,15 @@ flood(const char *socket, const char *target, unsigned nr, int ready, int go)
 int
 main(int argc, char **argv)
 {
-	unsigned i, nr = argc == 4 ? (unsigned)atoi(argv[3]) : 0;
+	unsigned i, nr = argc == 4 || argc == 6 ? (unsigned)atoi(argv[3]) : 0;
 	int ready[2], go[2];
 
-	if (!nr) {
-		fprintf(stderr, "flood SOCKET TARGET WRITERS\n");
+	if (argc == 6) {
+		bytes = (size_t)atol(argv[4]);
+		stride = (size_t)atol(argv[5]);
+	}
+	if (!nr || !bytes || bytes > MIB) {
+		fprintf(stderr, "flood SOCKET TARGET WRITERS [BYTES STRIDE]\n");
 		return 2;
 	}
 	if (pipe(ready) < 0 || pipe(go) < 0) {
