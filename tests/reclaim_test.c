@@ -455,6 +455,39 @@ hundred_writers_that_hold_a_little_never_stop_another(void)
 }
 
 static void
+scattered_pieces_of_many_sessions_take_no_more_slots_than_there_are(void)
+{
+	static const struct bench_options o = { .slab_bytes = 8 * MIB,
+						.background_bytes = 32 * MIB };
+	unsigned i, j, round, slots, took[8] = { 0 };
+
+	start(&o);
+	b.wb->slots_max = 300;
+	b.check_every = 1000;
+	for (round = 0; round < 4; round++) {
+		for (i = 0; i < 8; i++)
+			for (j = 0; j < 2000; j++) {
+				uint64_t at = (took[i] % 4000) * 8192;
+
+				if (!bench_write(&b, use(i), at, 100, 'a'))
+					break;
+				took[i]++;
+			}
+		for (slots = i = 0; i < 8; i++)
+			slots += (use(i), b.slab->fresh_nr);
+		CU_ASSERT(slots <= 8 * 1024 + 300);
+		CU_ASSERT(b.wb->slots_nr <= 300);
+		bench_serve(&b, 1);
+	}
+	for (i = 0; i < 8; i++)
+		CU_ASSERT(took[i] > 1500);	/* they go on */
+	bench_advance(&b, 31000 * MSEC);
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(wb_left_bytes(b.wb), 0);
+	stop();
+}
+
+static void
 two_writers_at_a_limit_of_one_chunk_both_go_on(void)
 {
 	static const struct bench_options o = { .dirty_bytes = CHUNK,
@@ -512,6 +545,7 @@ UNIT_TESTS(reclaim,
 	UNIT(policy_write_sends_the_oldest_piece_alone_stable_and_ahead),
 	UNIT(policy_timed_sleeps_through_the_completions_it_waits_for),
 	UNIT(hundred_writers_that_hold_a_little_never_stop_another),
+	UNIT(scattered_pieces_of_many_sessions_take_no_more_slots_than_there_are),
 	UNIT(two_writers_at_a_limit_of_one_chunk_both_go_on),
 	UNIT(a_writer_who_waits_for_room_can_go_and_its_data_stays),
 )

@@ -61,7 +61,9 @@ take_list(struct slab *s, uint64_t max_seq)
 	uint32_t i, n = s->view.layout.list_nr;
 	int err;
 
-	s->fresh_nr = n;
+	while (n && !atomic_load(&s->view.list[n - 1].seq))
+		n--;
+	slab_set_fresh(s, n);
 	for (i = 0; i < n; i++) {
 		uint64_t seq = atomic_load(&s->view.list[i].seq);
 

@@ -34,6 +34,7 @@ wb_new(const struct wb_limits *limits, const struct wb_hooks *hooks, void *arg,
 	wb->now = now;
 	/* above all that an earlier instance gave (CLOCK_BOOTTIME, ns) */
 	wb->seq = now * 1000;
+	wb->slots_max = slots_max(limits->dirty_bytes);
 	wb->deadline = wb->next_clean_usec = UINT64_MAX;
 	LIST_INIT(&wb->servers);
 	LIST_INIT(&wb->slabs);

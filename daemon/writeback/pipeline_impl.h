@@ -33,6 +33,7 @@ struct wb {
 	bool ending;			/* the lists stay as they are */
 	bool slots_came_free;		/* or truncations ended */
 	unsigned reclaiming;		/* inside of it; see wb_queue */
+	uint32_t slots_max, slots_nr;	/* of all slabs, see slots.c */
 	unsigned starved_nr;		/* slabs that lack slots */
 	struct file_list short_files;	/* lack slots to cut something */
 	struct server_list servers;

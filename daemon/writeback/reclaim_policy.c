@@ -45,7 +45,7 @@ static bool
 has_none(struct slab *s)
 {
 	return (TAILQ_EMPTY(&s->free) && TAILQ_EMPTY(&s->clean)) ||
-	       !slab_has_slots(s, s->reserve_nr + 1);
+	       !slab_has_slots(s, slab_reserve(s) + 1);
 }
 
 static void

@@ -50,7 +50,6 @@ slab_new(struct wb *wb, const struct shm_view *view,
 		LIST_INIT(&s->chunk[i].extents);
 		TAILQ_INSERT_TAIL(&s->free, &s->chunk[i], link);
 	}
-	s->reserve_nr = view->layout.list_nr / 4;
 	LIST_INSERT_HEAD(&wb->slabs, s, link);
 	return s;
 }
@@ -60,6 +59,7 @@ slab_free(struct slab *s)
 {
 	LIST_REMOVE(s, link);
 	s->wb->released_nr -= s->released;
+	slab_set_fresh(s, 0);
 	free(s->import);
 	free(s->chunk);
 	free(s->extent);

@@ -53,7 +53,6 @@ struct slab {
 	struct slab_dirty_list dirty;	/* DIRTY ones, oldest first */
 	uint32_t free_nr;
 	uint32_t fresh_nr;		/* the first never used */
-	uint32_t reserve_nr;		/* kept for cuts */
 
 	uint64_t bytes[EXTENT_STATE_NR];
 	uint32_t live_nr;		/* extents but CLEAN ones */
@@ -100,10 +99,16 @@ slab_slot(const struct slab *s, const struct extent *e)
 	return (uint32_t)(e - s->extent);
 }
 
+/* Of all slabs together, beyond what each has anyway. */
+uint32_t slots_max(uint64_t dirty_bytes);
 /* A slot; with reserve also from what is kept for cuts.  CLEAN ones are given
    up for it.  NULL: none. */
 struct extent *slab_extent_get(struct slab *, bool reserve);
 bool slab_has_slots(struct slab *, uint32_t nr);
+/* Of its slots, so many are kept for cuts. */
+uint32_t slab_reserve(const struct slab *);
+/* So many have been used, or (0, at the end) none: their memory is counted. */
+void slab_set_fresh(struct slab *, uint32_t nr);
 void slab_extent_put(struct extent *);
 /* The same for one that was got in vain: nobody who lacks slots is woken. */
 void slab_extent_unget(struct extent *);

@@ -4,11 +4,59 @@
  *
  * Slots and extents are one: extent[i] is list[i].  The list is only written
  * here, from our own books; what it says is read by the next instance alone.
+ *
+ * The memory of an extent that was used once stays.  So that scattered small
+ * writes don't make more of it than was said (64 MB and a twentieth of dirty_bytes,
+ * all in all), a slab has SLOTS_MIN of its own, and those beyond come out of what
+ * there is for all.
  */
 #include <assert.h>
+#include <sys/param.h>
 
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/reclaim.h"
+
+#define SLOTS_MIN 1024u
+#define SLOTS_BYTES (16u << 20)
+
+uint32_t
+slots_max(uint64_t dirty_bytes)
+{
+	return (uint32_t)MIN((SLOTS_BYTES + dirty_bytes / 20) /
+			     sizeof(struct extent), UINT32_MAX);
+}
+
+static uint32_t
+beyond_min(uint32_t nr)
+{
+	return nr > SLOTS_MIN ? nr - SLOTS_MIN : 0;
+}
+
+void
+slab_set_fresh(struct slab *s, uint32_t nr)
+{
+	s->wb->slots_nr += beyond_min(nr) - beyond_min(s->fresh_nr);
+	s->fresh_nr = nr;
+}
+
+/* Fresh ones that it may use. */
+static uint32_t
+may_use(const struct slab *s)
+{
+	const struct wb *wb = s->wb;
+	uint64_t common = wb->slots_max > wb->slots_nr
+		? wb->slots_max - wb->slots_nr : 0;
+
+	if (s->fresh_nr < SLOTS_MIN)
+		common += SLOTS_MIN - s->fresh_nr;
+	return (uint32_t)MIN(common, s->view.layout.list_nr - s->fresh_nr);
+}
+
+uint32_t
+slab_reserve(const struct slab *s)
+{
+	return (s->fresh_nr + may_use(s)) / 4;
+}
 
 /* Extents that were never used are not in the list yet: fresh counts them, so
    that their pages stay untouched. */
@@ -22,15 +70,16 @@ slot_pop(struct slab *s)
 		s->free_nr--;
 		return e;
 	}
-	if (s->fresh_nr < s->view.layout.list_nr)
-		return &s->extent[s->fresh_nr++];
-	return NULL;
+	if (!may_use(s))
+		return NULL;
+	slab_set_fresh(s, s->fresh_nr + 1);
+	return &s->extent[s->fresh_nr - 1];
 }
 
 static uint32_t
 slots_left(const struct slab *s)
 {
-	return s->free_nr + s->view.layout.list_nr - s->fresh_nr;
+	return s->free_nr + may_use(s);
 }
 
 bool
@@ -47,7 +96,7 @@ slab_extent_get(struct slab *s, bool reserve)
 {
 	struct extent *e;
 
-	if (!slab_has_slots(s, reserve ? 1 : s->reserve_nr + 1))
+	if (!slab_has_slots(s, reserve ? 1 : slab_reserve(s) + 1))
 		return NULL;
 	e = slot_pop(s);
 	assert(e && e->state == EXTENT_FREE);

@@ -125,7 +125,7 @@ open_chunk(struct slab *s, enum waiting_for *why)
 	if (!bytes)
 		return NULL;
 	*why = WAIT_GRANT;
-	if (!slab_has_slots(s, s->reserve_nr + 1))
+	if (!slab_has_slots(s, slab_reserve(s) + 1))
 		return NULL;
 	c = reclaim_chunk(s);
 	if (!c)
