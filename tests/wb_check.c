@@ -231,7 +231,7 @@ check_chunk(struct slab *s, struct chunk *c, uint64_t *granted)
 static void
 check_slots(struct slab *s, struct sums *sums, bool hostile)
 {
-	uint32_t i, nr_free = 0, live = 0;
+	uint32_t i, nr_free = 0, live = 0, dirty = 0;
 	struct extent *e;
 
 	if (s->import)
@@ -252,6 +252,12 @@ check_slots(struct slab *s, struct sums *sums, bool hostile)
 	CHECK(nr_free == s->free_nr);
 	CHECK(live == s->live_nr);
 	CHECK(same_bytes(sums->bytes, s->bytes));
+	CHECK(s->fresh_nr <= s->view.layout.list_nr);
+	TAILQ_FOREACH(e, &s->dirty, dirty_link) {
+		CHECK(e->state == EXTENT_DIRTY && e->slab == s);
+		dirty++;
+	}
+	CHECK(dirty == sums->nr[EXTENT_DIRTY]);
 }
 
 static unsigned
