@@ -457,8 +457,8 @@ run_async(struct wb_server *s, uint64_t now)
 	if (!run_short_slabs(s, now) || !run_aged(s, now))
 		return;
 	/* What others have would make no room for those who lack it. */
-	if (!s->wb->draining && !throttle_over_background(s->wb) &&
-	    reclaim_served(s->wb))
+	if (reclaim_served(s->wb) && !s->wb->draining &&
+	    !throttle_over_background(s->wb))
 		return;
 	do {
 		if (!round_files(s, !tails_wait(s), now, &progress))

@@ -32,8 +32,8 @@ bool reclaim_clean_extent(struct slab *);
 void reclaim_looked(struct slab *, enum waiting_for why, uint64_t now);
 void reclaim_found(struct slab *, uint64_t now);
 bool reclaim_sleeps(const struct slab *, uint64_t now);
-/* Do those who wait lack chunks of their own only, and is something under way for
-   each? */
+/* Somebody waits, and all who do lack chunks of their own only, with something
+   under way for each. */
 bool reclaim_served(const struct wb *);
 
 /* A chunk is CLEAN since then. */

@@ -121,7 +121,8 @@ reclaim_served(const struct wb *wb)
 {
 	const struct slab *s;
 
-	if (wb->starved_nr || !TAILQ_EMPTY(&wb->short_files))
+	if (TAILQ_EMPTY(&wb->waiting) || wb->starved_nr ||
+	    !TAILQ_EMPTY(&wb->short_files))
 		return false;
 	TAILQ_FOREACH(s, &wb->waiting, wait_link)
 		if (!s->short_of_room || (!s->bytes[EXTENT_WRITEBACK] &&
