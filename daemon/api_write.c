@@ -79,7 +79,7 @@ retry_failed(struct session *s)
 	if (s->retrying)
 		return;
 	slab_usage(s->slab, session_now(s), &u);
-	if (!u.failed)
+	if (!u.failed || u.waiting == WAIT_PACE)
 		return;
 	s->retrying = true;
 	slab_retry_failed(s->slab, session_now(s), retried, session_ref(s));

@@ -47,7 +47,9 @@ static const struct key_choice bounds[] = {
 	{ NULL, 0, false },
 };
 static const struct key_choice throttlings[] = {
-	{ "ioless", THROTTLE_IOLESS, false }, { "none", THROTTLE_NONE, true },
+	{ "ioless", THROTTLE_IOLESS, false },
+	{ "foreground", THROTTLE_FOREGROUND, true },
+	{ "none", THROTTLE_NONE, true },
 	{ NULL, 0, false },
 };
 static const struct key_choice reclaims[] = {
@@ -90,15 +92,15 @@ const struct key config_keys[] = {
 /* memory and time */
 { "slab_bytes", KEY_GLOBAL, KEY_SIZE, AT(config, slab_bytes), MIB(1), GIB(2),
   0, NULL, "256M", "The most memory one session may hold data in." },
-{ "dirty_bytes", KEY_GLOBAL, KEY_SIZE, AT(config, dirty_bytes), MIB(1),
+{ "dirty_bytes", KEY_GLOBAL, KEY_SIZE, AT(config, dirty_bytes), KIB(64),
   GIB(4096), 0, NULL, NULL,
   "The most bytes, of all sessions, that are not on stable storage yet." },
 { "dirty_background_bytes", KEY_GLOBAL, KEY_SIZE,
-  AT(config, dirty_background_bytes), KIB(64), GIB(4096), 0, NULL, NULL,
+  AT(config, dirty_background_bytes), KIB(4), GIB(4096), 0, NULL, NULL,
   "From this many dirty bytes on they are written back without waiting." },
 { "dirty_throttling", KEY_GLOBAL, KEY_CHOICE, AT(config, dirty_throttling),
   0, 0, 0, throttlings, "ioless",
-  "How writers are held up: by room granted later, or at the limit only." },
+  "How writers are held up: by room granted later, by writing, at the limit only." },
 { "reclaim_policy", KEY_GLOBAL, KEY_CHOICE, AT(config, reclaim_policy),
   0, 0, 0, reclaims, "wait",
   "What a writer does whose session has no room: wait, write itself, sleep." },

@@ -162,15 +162,6 @@ static const struct slab_hooks hooks = {
 	.idle = slab_idle,
 };
 
-int
-session_make_slab(struct session *s)
-{
-	s->slab = slab_new(s->owner->env.wb, &s->memory.view, &hooks, s);
-	return s->slab ? 0 : -ENOMEM;
-}
-
-/* --- HELLO --- */
-
 /* The limits set for a uid; NULL: none. */
 static const struct config_uid *
 limits_of(const struct session *s)
@@ -183,6 +174,21 @@ limits_of(const struct session *s)
 			return &c->uid[i];
 	return NULL;
 }
+
+int
+session_make_slab(struct session *s)
+{
+	const struct config_uid *limit = limits_of(s);
+
+	s->slab = slab_new(s->owner->env.wb, &s->memory.view, &hooks, s);
+	if (!s->slab)
+		return -ENOMEM;
+	slab_set_user(s->slab, s->peer.cred->uid,
+		      limit ? limit->weight : SLAB_WEIGHT);
+	return 0;
+}
+
+/* --- HELLO --- */
 
 static int
 may_begin(const struct session *s)

@@ -155,6 +155,7 @@ add_server(void *arg, struct wb_server *server, struct rpc_client *client)
 				    : "down");
 	json_object_set_new(j, "ops", ops_json(client));
 	put(j, "write_bw", s->write_bw);
+	put(j, "drain_bw", s->drain_bw);
 	put(j, "nfs_nr_writes", s->nfs_nr_writes);
 	put(j, "nfs_nr_commits", s->nfs_nr_commits);
 	put(j, "nfs_write_size", s->nfs_write_size);

@@ -704,7 +704,7 @@ stuck_server_holds_the_writer_at_the_limit(void)
 			sum += (uint64_t)n;
 		rig_pass(r, RIG_SECOND);
 	}
-	CU_ASSERT_EQUAL(sum, MIB);
+	CU_ASSERT_EQUAL(sum, MIB * 3 / 4);	/* the rest is for others */
 	nfssim_set_up(r->sim, true);
 	CU_ASSERT_EQUAL(rig_close(r, h), 0);
 	CU_ASSERT(rig_is(r, "f", NFSSIM_STABLE, bytes, sum));

@@ -993,6 +993,30 @@ data_calls_answered_with_garbage_lose_nothing(void)
 			answer_with_garbage(proc[i], (enum nfssim_garbage)g);
 }
 
+/* s3fs-fuse/s3fs-fuse#1747, rclone/rclone#7128 */
+static void
+memory_that_is_full_makes_the_writer_wait_and_fails_nothing(void)
+{
+	static const struct rig_options opts[] = {
+		{ .slab_bytes = 4 * BLOCK, .dirty_bytes = 8 * MIB },
+		{ .slab_bytes = 4 * MIB, .dirty_bytes = BLOCK },
+		{ .slab_bytes = 4 * MIB, .dirty_bytes = MIB },
+	};
+	struct wb_handle *h;
+	unsigned i, k;
+
+	for (i = 0; i < sizeof opts / sizeof *opts; i++) {
+		start(&opts[i]);
+		h = rig_open(r, "f");
+		for (k = 0; k < 20; k++)
+			rig_write(r, h, k * sizeof bytes, bytes, sizeof bytes);
+		CU_ASSERT_EQUAL(rig_fsync(r, h), 0);
+		CU_ASSERT_EQUAL(rig_close(r, h), 0);
+		CU_ASSERT_EQUAL(r->given_up_bytes, 0);
+		stop();
+	}
+}
+
 UNIT_TESTS(sim_reported,
 	UNIT(verifiers_of_write_and_commit_that_differ_cost_four_copies_at_most),
 	UNIT(commit_that_hid_a_failed_flush_is_found_out_by_the_next_that_fails),
@@ -1018,4 +1042,5 @@ UNIT_TESTS(sim_reported,
 	UNIT(overlapping_writes_land_in_their_order_whatever_the_server_delays),
 	UNIT(writes_and_truncates_that_overtake_nothing_end_as_in_plain_memory),
 	UNIT(data_calls_answered_with_garbage_lose_nothing),
+	UNIT(memory_that_is_full_makes_the_writer_wait_and_fails_nothing),
 )

@@ -176,7 +176,8 @@ keys_are_those_of_the_design(void)
 	CU_ASSERT_EQUAL(number(j, "instance"), 77);
 	CU_ASSERT_EQUAL(number(j, "uptime_us"), 1000);
 	s = json_array_get(json_object_get(j, "servers"), 0);
-	has_keys(s, "name state ops write_bw nfs_nr_writes nfs_nr_commits "
+	has_keys(s, "name state ops write_bw drain_bw nfs_nr_writes "
+		 "nfs_nr_commits "
 		 "nfs_write_size nfs_commit_size dirty_bytes writeback_bytes "
 		 "unstable_bytes verifier_changes replayed_bytes delays "
 		 "flush_causes oldest_dirty_us congestion wbt");

@@ -382,6 +382,30 @@ check_commits(struct wb_server *s)
 	}
 }
 
+/* Whose the grants are, and who waits for what. */
+static void
+check_grants(const struct wb *wb)
+{
+	const struct wb_server *server;
+	const struct slab *s;
+	uint64_t granted;
+	unsigned held, shorts = 0, in_list = 0;
+
+	LIST_FOREACH(server, &wb->servers, link) {
+		granted = held = 0;
+		LIST_FOREACH(s, &wb->slabs, link) {
+			granted += s->server == server ? s->granted_bytes : 0;
+			held += s->held_by == server;
+		}
+		CHECK(granted == server->granted_bytes);
+		CHECK(held == server->held_nr);
+		shorts += held;
+	}
+	TAILQ_FOREACH(s, &wb->waiting, wait_link)
+		in_list++;
+	CHECK(in_list == shorts + wb->short_nr);
+}
+
 void
 wb_check(struct wb *wb, bool hostile)
 {
@@ -399,6 +423,7 @@ wb_check(struct wb *wb, bool hostile)
 		check_writer(s, calls || hostile);
 	}
 	CHECK(granted == wb->granted_bytes);
+	check_grants(wb);
 	LIST_FOREACH(server, &wb->servers, link) {
 		struct sums here = { 0 };
 

@@ -183,6 +183,7 @@ tails_do_not_wait_for_ever_for_a_write_that_is_stuck(void)
 {
 	struct bench_options o = {
 		.dirty_bytes = 2 * MIB, .background_bytes = MIB / 4,
+		.dirty_throttling = THROTTLE_NONE,
 	};
 	struct wb_handle *h[3];
 	struct bench b;
@@ -409,6 +410,7 @@ stays_first(bool unbound)
 	struct bench_options o = {
 		.dirty_bytes = MIB, .background_bytes = MIB / 4,
 		.wsize = 65536, .unbound = unbound,
+		.dirty_throttling = THROTTLE_NONE,
 	};
 	struct wb_handle *h;
 	struct slab *first;
@@ -444,6 +446,7 @@ light_one_gets_room(bool unbound)
 	struct bench_options o = {
 		.slab_bytes = 64 * MIB, .dirty_bytes = 32 * MIB,
 		.background_bytes = 16 * MIB, .unbound = unbound,
+		.dirty_throttling = THROTTLE_NONE,
 	};
 	struct wb_handle *h;
 	struct bench b;
@@ -471,6 +474,7 @@ who_asks_for_little_waits_before_who_asks_for_much(void)
 {
 	struct bench_options o = {
 		.dirty_bytes = 4 * MIB, .background_bytes = MIB,
+		.dirty_throttling = THROTTLE_NONE,
 	};
 	struct wb_handle *h[3];
 	struct slab *heavy;

@@ -47,3 +47,48 @@ bandwidth_answered(struct bandwidth *b, uint64_t bytes, uint64_t took_usec,
 	if (!more)		/* idle time does not count */
 		b->measuring = false;
 }
+
+/* ---- what became stable ---- */
+
+#define DRAIN_WINDOWS 16
+
+void
+drain_init(struct drain *d, uint64_t bytes_per_sec)
+{
+	*d = (struct drain) { .bytes_per_sec = bytes_per_sec };
+}
+
+void
+drain_stable(struct drain *d, uint64_t bytes)
+{
+	d->new_bytes += bytes;
+}
+
+/* A window, or several in which nothing could be seen. */
+static void
+drain_window(struct drain *d)
+{
+	double sees = (double)d->busy_usec / WINDOW_USEC, weight;
+	double rate = (double)d->window_bytes * 1e6 / (double)d->busy_usec;
+
+	if (d->windows < DRAIN_WINDOWS)
+		d->windows++;
+	weight = sees / (sees + d->windows - 1);
+	d->bytes_per_sec = (uint64_t)((double)d->bytes_per_sec * (1 - weight) +
+				      rate * weight);
+	d->window_bytes = d->busy_usec = 0;
+}
+
+void
+drain_turn(struct drain *d, bool busy, uint64_t now)
+{
+	if (d->busy) {
+		d->busy_usec += now - d->seen_usec;
+		d->window_bytes += d->new_bytes;
+	}
+	d->new_bytes = 0;	/* without work it is not all that it can do */
+	d->seen_usec = now;
+	d->busy = busy;
+	if (d->busy_usec >= WINDOW_USEC)
+		drain_window(d);
+}

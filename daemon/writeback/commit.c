@@ -279,7 +279,7 @@ room_short(const struct wb_file *f, uint64_t unstable)
 	struct slab *first = TAILQ_FIRST(&wb->waiting);
 	uint64_t all;
 
-	if (!throttle_waiting(wb))
+	if (!throttle_urgent(f->server) && !pace_on(f->server))
 		return false;
 	if (!f->server->bytes[EXTENT_WRITEBACK])
 		return true;
@@ -329,7 +329,7 @@ static enum wb_class
 class_of(struct wb_file *f, bool waited)
 {
 	return server_class(f->server, waited ? WB_FOREGROUND :
-			    throttle_waiting(f->server->wb) ? WB_NORMAL :
+			    throttle_urgent(f->server) ? WB_NORMAL :
 			    WB_BACKGROUND);
 }
 

@@ -260,6 +260,7 @@ extent_set_state(struct extent *e, enum extent_state to)
 		e->slab->live_nr++;
 
 	if (to == EXTENT_CLEAN) {
+		drain_stable(&f->server->drain, e->length);
 		extent_list_append(&e->slab->clean_extents, e);
 		e->slab->wb->slots_came_free = true;	/* if need be */
 	} else if (to == EXTENT_HELD)

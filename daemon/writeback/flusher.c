@@ -281,9 +281,9 @@ cause_now(const struct wb_server *s, enum flush_cause *cause)
 {
 	if (s->wb->draining)
 		*cause = FLUSH_SHUTDOWN;
-	else if (throttle_waiting(s->wb))
+	else if (throttle_urgent(s))
 		*cause = FLUSH_MEMORY;
-	else if (throttle_over_background(s->wb))
+	else if (throttle_pushes(s))
 		*cause = FLUSH_BACKGROUND;
 	else
 		return false;
@@ -380,7 +380,7 @@ run_short_slabs(struct wb_server *s, uint64_t now)
 static bool
 tails_must_go(const struct wb_server *s, uint64_t now)
 {
-	if (!throttle_waiting(s->wb))
+	if (!throttle_urgent(s))
 		return false;
 	if (!writeback(s) || now - s->moved_usec >= STUCK_USEC)
 		return true;
@@ -458,7 +458,7 @@ run_async(struct wb_server *s, uint64_t now)
 		return;
 	/* What others have would make no room for those who lack it. */
 	if (reclaim_served(s->wb) && !s->wb->draining &&
-	    !throttle_over_background(s->wb))
+	    !throttle_pushes(s))
 		return;
 	do {
 		if (!round_files(s, !tails_wait(s), now, &progress))
@@ -467,6 +467,19 @@ run_async(struct wb_server *s, uint64_t now)
 	/* Only tails are left; they go when nothing else makes room. */
 	if (tails_must_go(s, now))
 		(void)round_files(s, true, now, &progress);
+}
+
+uint64_t
+flusher_drive(struct wb_server *s, uint64_t bytes, uint64_t now)
+{
+	struct pass p = { .partial = true, .portion_bytes = bytes,
+			  .class = WB_NORMAL };
+	struct wb_file *f;
+
+	TAILQ_FOREACH(f, &s->dirty_files, dirty_link)
+		if (may_write(f, now))
+			return writepages(f, &p, now).bytes;
+	return 0;
 }
 
 void

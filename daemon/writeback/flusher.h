@@ -21,6 +21,9 @@ bool flusher_wanted(const struct wb_server *);
    be written now; NULL: none was found. */
 struct extent *flusher_oldest(struct slab *, const struct wb_server *,
 			      uint64_t now);
+/* Of the oldest dirty file, so much is queued beside the flusher's pass (for
+   foreground.c).  The bytes. */
+uint64_t flusher_drive(struct wb_server *, uint64_t bytes, uint64_t now);
 /* Somebody waits for the file, and it has something to write; or no more. */
 void flusher_sync(struct wb_file *, bool wanted, uint64_t now);
 /* Data as old as this is DIRTY now. */

@@ -39,6 +39,9 @@ wb_new(const struct wb_limits *limits, const struct wb_hooks *hooks, void *arg,
 	LIST_INIT(&wb->servers);
 	LIST_INIT(&wb->slabs);
 	TAILQ_INIT(&wb->waiting);
+	TAILQ_INIT(&wb->paced);
+	TAILQ_INIT(&wb->driving);
+	LIST_INIT(&wb->users);
 	TAILQ_INIT(&wb->kicked);
 	TAILQ_INIT(&wb->timed);
 	TAILQ_INIT(&wb->short_files);
@@ -214,18 +217,26 @@ kick_timed(struct wb *wb, uint64_t now)
 	}
 }
 
-/* A COMMIT may pay now that room is short. */
-static void
-commit_for_room(struct wb *wb, uint64_t now)
+/* May a COMMIT pay because room is short?  Where writers are only paced, and
+   there are many turns, those that are wanted already come first. */
+static bool
+commit_may_pay(const struct wb_server *s)
 {
-	struct wb_server *s;
+	if (throttle_urgent(s) || s->wb->draining)
+		return true;
+	return TAILQ_EMPTY(&s->want_commit) && !s->bytes[EXTENT_WRITEBACK] &&
+	       pace_on(s) && commit_window_open(s);
+}
+
+static void
+commit_for_room(struct wb_server *s, uint64_t now)
+{
 	struct wb_file *f;
 
-	if (!throttle_waiting(wb) && !wb->draining)
+	if (!commit_may_pay(s))
 		return;
-	LIST_FOREACH(s, &wb->servers, link)
-		TAILQ_FOREACH(f, &s->unstable_files, unstable_link)
-			commit_check(f, false, now);
+	TAILQ_FOREACH(f, &s->unstable_files, unstable_link)
+		commit_check(f, false, now);
 }
 
 static void
@@ -258,6 +269,14 @@ reap_slabs(struct wb *wb)
 		(void)slab_reap(s);
 }
 
+/* As much as it can do? */
+static bool
+has_work(const struct wb_server *s)
+{
+	return (s->bytes[EXTENT_WRITEBACK] || s->window_of_commits.out) &&
+	       flusher_wanted(s);
+}
+
 void
 wb_run(struct wb *wb, uint64_t now)
 {
@@ -270,10 +289,13 @@ wb_run(struct wb *wb, uint64_t now)
 	run_kicked(wb, now);
 	LIST_FOREACH(s, &wb->servers, link)
 		commit_run(s, now);
-	commit_for_room(wb, now);
-	throttle_run(wb, now);
 	LIST_FOREACH(s, &wb->servers, link)
+		commit_for_room(s, now);
+	throttle_run(wb, now);
+	LIST_FOREACH(s, &wb->servers, link) {
 		flusher_run(s, now);
+		drain_turn(&s->drain, has_work(s), now);
+	}
 	wake_starved(wb);
 	reap_slabs(wb);
 	reclaim_expire(wb, now);

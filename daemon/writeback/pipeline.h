@@ -22,7 +22,7 @@ struct wb_file;
 typedef void wb_done_fn(void *arg, int err);
 
 /* Who is held up, and where; see throttle.c. */
-enum dirty_throttling { THROTTLE_IOLESS, THROTTLE_NONE };
+enum dirty_throttling { THROTTLE_IOLESS, THROTTLE_FOREGROUND, THROTTLE_NONE };
 
 /* What reclaim does that finds no room; see reclaim_policy.c. */
 enum reclaim_policy { RECLAIM_WAIT, RECLAIM_WRITE, RECLAIM_TIMED };

@@ -22,6 +22,7 @@ LIST_HEAD(server_list, wb_server);
 STAILQ_HEAD(later_list, wb_later);
 LIST_HEAD(slab_list, slab);
 TAILQ_HEAD(slab_wait_list, slab);
+LIST_HEAD(user_list, wb_user);
 
 struct wb {
 	struct wb_limits limits;
@@ -41,6 +42,11 @@ struct wb {
 	unsigned released_nr;		/* slabs that end */
 	uint64_t next_clean_usec;	/* no CLEAN chunk expires before */
 	struct slab_wait_list waiting;	/* slabs, first in first out */
+	unsigned short_nr;		/* of them, not for a server's share only */
+	struct slab_wait_list paced;	/* slabs, the first that is due first */
+	struct slab_wait_list driving;	/* slabs, see foreground.c */
+	struct user_list users;
+	uint64_t paced_usec;		/* the rates were set then */
 	struct file_list kicked;
 	struct file_list timed;		/* to be kicked at a time */
 	uint64_t bytes[EXTENT_STATE_NR];

@@ -43,8 +43,7 @@ account_post(struct slab *s, uint64_t place, uint32_t length)
 	if (s->importing)
 		return;
 	c->posted += length;
-	s->granted_bytes -= length;
-	s->wb->granted_bytes -= length;
+	slab_account_grant(s, -(int64_t)length);
 	c->used_usec = s->wb->now;
 	if (c->state == CHUNK_OPEN) {
 		TAILQ_REMOVE(&s->open, c, link);	/* least recent first */
@@ -154,6 +153,8 @@ slab_post(struct slab *s, struct wb_handle *h,
 	err = check_place(s, r->place, r->length);
 	if (err)
 		return err;
+	if (s->server != f->server)
+		slab_aim(s, f->server);
 	if (r->kind == NFSWB_RING_APPEND) {
 		if (!TAILQ_EMPTY(&f->truncations)) {
 			s->stalled = true;	/* where the end is, is not */

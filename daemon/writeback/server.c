@@ -35,6 +35,7 @@ wb_server_new(struct wb *wb, const struct wb_server_params *params,
 			params->congestion_bytes, &s->stats.async,
 			&s->stats.sync);
 	bandwidth_init(&s->bandwidth, BANDWIDTH_FIRST);
+	drain_init(&s->drain, BANDWIDTH_FIRST);
 	s->name = strdup(params->name);
 	if (!s->name || write_ops_init(s) < 0 || commit_init(s) < 0) {
 		write_ops_free(s);
@@ -57,6 +58,11 @@ wb_server_call_nr(const struct wb *wb, const struct wb_server_params *params)
 void
 wb_server_free(struct wb_server *s)
 {
+	struct slab *slab;
+
+	LIST_FOREACH(slab, &s->wb->slabs, link)
+		if (slab->server == s)
+			slab_aim(slab, NULL);
 	LIST_REMOVE(s, link);
 	write_ops_free(s);
 	commit_free(s);

@@ -7,6 +7,7 @@
 #include "daemon/writeback/commit_window.h"
 #include "daemon/writeback/congestion.h"
 #include "daemon/writeback/file_impl.h"
+#include "daemon/writeback/pace.h"
 #include "daemon/writeback/stats.h"
 
 TAILQ_HEAD(file_list, wb_file);
@@ -42,6 +43,12 @@ struct wb_server {
 	struct congestion_pass async_pass;
 	struct bandwidth bandwidth;
 	uint64_t small_sync_usec;	/* the last WRITE that was all of a sync */
+	struct drain drain;
+	struct pace pace;
+	uint64_t granted_bytes;		/* to sessions that write to it */
+	unsigned held_nr;		/* slabs that wait for its share */
+	bool full;			/* seen in this turn */
+	uint64_t answered_bytes;	/* WRITEs that ended, ever */
 	unsigned char verf[WB_VERF];	/* the last seen */
 	bool have_verf;
 	unsigned odd_files;		/* whose verifiers never agreed */

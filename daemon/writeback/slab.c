@@ -60,10 +60,39 @@ slab_free(struct slab *s)
 	LIST_REMOVE(s, link);
 	s->wb->released_nr -= s->released;
 	slab_set_fresh(s, 0);
+	pace_leave(s);
 	free(s->import);
 	free(s->chunk);
 	free(s->extent);
 	free(s);
+}
+
+void
+slab_set_user(struct slab *s, uid_t uid, unsigned weight)
+{
+	pace_join(s, uid, weight);
+}
+
+/* ---- what is granted ---- */
+
+void
+slab_account_grant(struct slab *s, int64_t bytes)
+{
+	s->granted_bytes += (uint64_t)bytes;
+	s->wb->granted_bytes += (uint64_t)bytes;
+	if (s->server)
+		s->server->granted_bytes += (uint64_t)bytes;
+}
+
+void
+slab_aim(struct slab *s, struct wb_server *to)
+{
+	if (s->server)
+		s->server->granted_bytes -= s->granted_bytes;
+	if (to)
+		to->granted_bytes += s->granted_bytes;
+	s->server = to;
+	throttle_aimed(s);
 }
 
 /* ---- chunks ---- */
@@ -138,8 +167,7 @@ slab_take_back(struct slab *s, struct chunk *c, bool force)
 		fill = c->granted;
 	rest = c->granted - fill;
 	c->granted = fill;
-	s->granted_bytes -= rest;
-	s->wb->granted_bytes -= rest;
+	slab_account_grant(s, -(int64_t)rest);
 	slab_chunk_move(s, c, CHUNK_CLOSED);
 	slab_chunk_check(s, c);
 	return rest;
@@ -210,8 +238,7 @@ slab_release(struct slab *s, uint64_t now)
 		uint32_t rest = c->granted - c->posted;
 
 		c->granted = c->posted;
-		s->granted_bytes -= rest;
-		s->wb->granted_bytes -= rest;
+		slab_account_grant(s, -(int64_t)rest);
 		slab_chunk_check(s, c);
 	}
 	wb_poke(s->wb);

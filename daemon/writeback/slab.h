@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "common/ring.h"
 #include "daemon/writeback/file.h"
@@ -33,6 +34,13 @@ struct slab_hooks {
 /* Over mapped memory, formatted; the view is copied.  NULL: no memory. */
 struct slab *slab_new(struct wb *, const struct shm_view *,
 		      const struct slab_hooks *, void *arg);
+
+#define SLAB_WEIGHT 100		/* a user's, unless told otherwise */
+
+/* Whose session it is, and the weight of his share of the bandwidth against
+   other users', which those of his sessions that write have in equal parts.
+   Without this, or without memory, it counts as a user of its own. */
+void slab_set_user(struct slab *, uid_t, unsigned weight);
 
 /*
  * An entry of the ring, copied out by the caller, joins its file.  h: the

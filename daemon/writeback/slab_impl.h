@@ -4,6 +4,7 @@
 #define NFSWB_SLAB_IMPL_H
 
 #include "daemon/writeback/extent.h"
+#include "daemon/writeback/pace.h"
 #include "daemon/writeback/slab.h"
 
 LIST_HEAD(chunk_extents, extent);
@@ -46,6 +47,8 @@ struct slab {
 	struct chunk_list free, open, closed, clean;
 	uint64_t granted_bytes;		/* granted and not posted */
 	unsigned ahead_nr;		/* chunks to keep granted ahead */
+	struct wb_server *server;	/* of its last post; NULL: none yet */
+	struct pace_writer pace;
 
 	struct extent *extent;		/* one a list slot */
 	struct extent_list free_extents;
@@ -57,7 +60,10 @@ struct slab {
 	uint64_t bytes[EXTENT_STATE_NR];
 	uint32_t live_nr;		/* extents but CLEAN ones */
 
-	bool waiting;			/* for room, in wb->waiting */
+	bool waiting;			/* for room, in one of the lists of wb */
+	struct wb_server *held_by;	/* waits for this one's share */
+	uint64_t due_usec;		/* in wb->paced: until then */
+	uint64_t answered_wanted;	/* in wb->driving: by the server */
 	bool partly;			/* got a part of what it asked for */
 	uint32_t turn_nr;		/* chunks it got in its turn so far */
 	enum wait_rank wait_rank;
@@ -112,6 +118,11 @@ void slab_set_fresh(struct slab *, uint32_t nr);
 void slab_extent_put(struct extent *);
 /* The same for one that was got in vain: nobody who lacks slots is woken. */
 void slab_extent_unget(struct extent *);
+
+/* Granted bytes, more or fewer, in all the sums. */
+void slab_account_grant(struct slab *, int64_t bytes);
+/* Its grants are this server's from now on. */
+void slab_aim(struct slab *, struct wb_server *);
 
 /* The list's entry of an extent, in the order of SHARED-MEMORY. */
 void slab_publish(struct extent *, enum nfswb_list_state);

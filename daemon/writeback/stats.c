@@ -55,6 +55,7 @@ wb_server_stats(struct wb_server *s, uint64_t now)
 	struct server_stats *st = &s->stats;
 
 	st->write_bw = s->bandwidth.bytes_per_sec;
+	st->drain_bw = s->drain.bytes_per_sec;
 	st->nfs_write_size = st->nfs_nr_writes
 		? s->write_bytes / st->nfs_nr_writes : 0;
 	st->nfs_commit_size = st->nfs_nr_commits
@@ -68,12 +69,27 @@ wb_server_stats(struct wb_server *s, uint64_t now)
 	return st;
 }
 
+/* Of the server whose writers go slowest, of those who don't run free; 0: all
+   do. */
+static uint64_t
+balanced_rate(const struct wb *wb)
+{
+	const struct wb_server *s;
+	uint64_t least = UINT64_MAX;
+
+	LIST_FOREACH(s, &wb->servers, link)
+		if (pace_on(s) && s->pace.balanced_rate < least)
+			least = s->pace.balanced_rate;
+	return least == UINT64_MAX ? 0 : least;
+}
+
 const struct wb_stats *
 wb_stats(struct wb *wb, uint64_t now)
 {
 	struct wb_stats *st = &wb->stats;
 
 	(void)now;
+	st->throttle.balanced_rate = balanced_rate(wb);
 	st->throttle.dirtied = throttle_dirtied(wb);
 	st->throttle.background = wb->limits.dirty_background_bytes;
 	st->throttle.limit = wb->limits.dirty_bytes;

@@ -20,7 +20,7 @@ struct congestion_stats {
 };
 
 struct server_stats {
-	uint64_t write_bw;			/* bytes a second */
+	uint64_t write_bw, drain_bw;		/* bytes a second */
 	uint64_t nfs_nr_writes, nfs_nr_commits;
 	uint64_t nfs_write_size, nfs_commit_size;	/* mean, bytes */
 	uint64_t dirty_bytes, writeback_bytes, unstable_bytes;

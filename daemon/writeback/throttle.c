@@ -4,23 +4,33 @@
  *
  * Room is granted ahead: a queue of ahead_nr chunks, doubled each time the
  * library has used it up, so that a fast writer never waits for the loop while
- * there is room.  Above the middle of background and limit one chunk is granted
- * at a time, to those that ask.  At the limit they wait; what others were granted
- * and do not fill is taken back for them.  THROTTLE_NONE: all run free up to the
- * limit itself.
+ * there is room.  Above the middle of background and limit only those who ask are
+ * granted room, as much and as soon as the pace says (pace.c): until then they
+ * stand in wb->paced.  Where there is none, at the limit or at the most that
+ * their server may hold (share.c), they stand in wb->waiting; what others were
+ * granted and do not fill is taken back for them.
+ *
+ *	THROTTLE_IOLESS		this
+ *	THROTTLE_FOREGROUND	above the middle who asks writes first, see
+ *				foreground.c
+ *	THROTTLE_NONE		all run free up to the limit itself, and no
+ *				server leaves room to others
  *
  * What comes free at the limit goes to one writer until it has the whole of what
  * it asked for (WANT_MAX chunks at most), then to the next: WRITEs stay large
  * however many wait.  Writers that ask for little and have little under way go
  * before, and a small part of the limit is theirs alone (all this: BOUND_GRANTS).
  *
- * Cost: O(1) a chunk granted.
+ * Cost: O(1) a chunk granted; who is paced is put among the others by time, in
+ * O(1) where their pauses are alike.
  */
 #include <assert.h>
 #include <sys/param.h>
 
+#include "daemon/writeback/foreground.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/reclaim.h"
+#include "daemon/writeback/share.h"
 #include "daemon/writeback/throttle.h"
 
 #define GRANT_MIN 4096u
@@ -54,12 +64,47 @@ throttle_waiting(const struct wb *wb)
 	       !TAILQ_EMPTY(&wb->short_files);
 }
 
-static bool
-over_middle(const struct wb *wb)
+bool
+throttle_urgent(const struct wb_server *s)
 {
-	return wb->limits.dirty_throttling != THROTTLE_NONE &&
-	       throttle_dirtied(wb) > (wb->limits.dirty_background_bytes +
-				       wb->limits.dirty_bytes) / 2;
+	const struct wb *wb = s->wb;
+
+	return wb->short_nr || s->held_nr || wb->starved_nr ||
+	       !TAILQ_EMPTY(&wb->short_files);
+}
+
+bool
+throttle_pushes(const struct wb_server *s)
+{
+	return throttle_over_background(s->wb) || pace_on(s);
+}
+
+/* Do its writers run free no more? */
+static bool
+over_middle(const struct slab *s)
+{
+	const struct wb *wb = s->wb;
+
+	if (wb->limits.dirty_throttling == THROTTLE_NONE)
+		return false;
+	if (throttle_dirtied(wb) > pace_middle(wb, wb->limits.dirty_bytes))
+		return true;
+	if (wb->limits.dirty_throttling == THROTTLE_FOREGROUND)
+		return s->server && share_dirtied(s->server) >
+				    pace_middle(wb, share_most(s->server));
+	return s->server && pace_on(s->server);
+}
+
+static bool
+is_paced(const struct slab *s)
+{
+	return s->server && pace_on(s->server);
+}
+
+static uint64_t
+below(uint64_t bytes, uint64_t most)
+{
+	return bytes < most ? most - bytes : 0;
 }
 
 /* Asks for little, and has little under way. */
@@ -91,18 +136,39 @@ reserve(const struct slab *s)
 	return MAX(turns, 1) * TURN_BYTES;
 }
 
+static uint64_t
+limit_left(const struct slab *s)
+{
+	return below(throttle_dirtied(s->wb) + reserve(s),
+		     s->wb->limits.dirty_bytes);
+}
+
+static uint64_t
+share_left(const struct slab *s)
+{
+	uint64_t most;
+
+	if (!s->server || s->wb->limits.dirty_throttling == THROTTLE_NONE)
+		return UINT64_MAX;
+	most = share_most(s->server);
+	return below(share_dirtied(s->server) + MIN(reserve(s), most / 8),
+		     most);
+}
+
+/* Is it the server's share, and not the limit, that leaves no room? */
+static bool
+is_held(const struct slab *s)
+{
+	return limit_left(s) >= GRANT_MIN && share_left(s) < GRANT_MIN;
+}
+
 /* What may be granted now: whole pages, a chunk at most. */
 static uint32_t
 allowance(const struct slab *s)
 {
-	const struct wb *wb = s->wb;
-	uint64_t dirtied = throttle_dirtied(wb) + reserve(s), left;
+	uint64_t left = MIN(limit_left(s), share_left(s));
 
-	if (dirtied >= wb->limits.dirty_bytes)
-		return 0;
-	left = wb->limits.dirty_bytes - dirtied;
-	if (left >= NFSWB_CHUNK_BYTES)
-		return NFSWB_CHUNK_BYTES;
+	left = MIN(left, NFSWB_CHUNK_BYTES);
 	return (uint32_t)(left - left % GRANT_MIN);
 }
 
@@ -110,15 +176,14 @@ static void
 account_grant(struct slab *s, struct chunk *c, uint32_t bytes)
 {
 	c->granted += bytes;
-	s->granted_bytes += bytes;
-	s->wb->granted_bytes += bytes;
+	slab_account_grant(s, bytes);
 }
 
-/* A fresh chunk, open for bytes; NULL: no room, and why. */
+/* A fresh chunk, open for most bytes; NULL: no room, and why. */
 static struct chunk *
-open_chunk(struct slab *s, enum waiting_for *why)
+open_chunk(struct slab *s, uint64_t most, enum waiting_for *why)
 {
-	uint32_t bytes = allowance(s);
+	uint32_t bytes = (uint32_t)MIN(allowance(s), most);
 	struct chunk *c;
 
 	*why = WAIT_LIMIT;
@@ -139,20 +204,21 @@ open_chunk(struct slab *s, enum waiting_for *why)
 	return c;
 }
 
-/* More room in a chunk that the library has and wants to go on with. */
-static bool
-raise_chunk(struct slab *s, struct chunk *c)
+/* More room in a chunk that the library has and wants to go on with; the
+   bytes. */
+static uint32_t
+raise_chunk(struct slab *s, struct chunk *c, uint64_t most)
 {
-	uint32_t bytes = allowance(s);
+	uint32_t bytes = (uint32_t)MIN(allowance(s), most);
 
 	if (bytes > NFSWB_CHUNK_BYTES - c->granted)
 		bytes = NFSWB_CHUNK_BYTES - c->granted;
 	if (!bytes)
-		return false;
+		return 0;
 	account_grant(s, c, bytes);
 	atomic_fetch_add(&s->view.mark[c - s->chunk],
 			 (uint64_t)bytes * NFSWB_MARK_LIMIT_1);
-	return true;
+	return bytes;
 }
 
 static uint32_t
@@ -166,19 +232,34 @@ queued(struct slab *s)
 					   : (uint32_t)n;
 }
 
-static bool
-grant_chunk(struct slab *s, enum waiting_for *why)
+/* The bytes; 0: none, and why. */
+static uint32_t
+grant_chunk(struct slab *s, uint64_t most, enum waiting_for *why)
 {
 	struct chunk *c;
 
 	*why = WAIT_GRANT;
 	if (queued(s) >= s->view.layout.grant_nr)
-		return false;
-	c = open_chunk(s, why);
+		return 0;
+	c = open_chunk(s, most, why);
 	if (!c)
-		return false;
+		return 0;
 	ring_grant(&s->view, (uint32_t)(c - s->chunk));
-	return true;
+	return c->granted;
+}
+
+/* The chunk that the library wants to go on with, if it may be raised. */
+static struct chunk *
+wanted_chunk(struct slab *s)
+{
+	uint32_t nr = s->want_chunk;
+	struct chunk *c;
+
+	if (nr >= s->view.layout.chunk_nr)
+		return NULL;
+	c = &s->chunk[nr];
+	return c->state == CHUNK_OPEN && c->granted < NFSWB_CHUNK_BYTES ? c
+									: NULL;
 }
 
 /* Gives what it may to a slab that asked: what it wants, WANT_MAX chunks at the
@@ -186,20 +267,20 @@ grant_chunk(struct slab *s, enum waiting_for *why)
 static bool
 grant_wanted(struct slab *s, enum waiting_for *why)
 {
-	uint32_t want = s->want_chunk, n;
-	struct chunk *c;
+	struct chunk *c = wanted_chunk(s);
+	uint32_t n, got;
 
-	if (want < s->view.layout.chunk_nr) {
-		c = &s->chunk[want];
-		if (c->state == CHUNK_OPEN && c->granted < NFSWB_CHUNK_BYTES &&
-		    raise_chunk(s, c))
-			return true;
+	if (c && (got = raise_chunk(s, c, NFSWB_CHUNK_BYTES))) {
+		pace_granted(s, got, false, s->wb->now);
+		return true;
 	}
 	for (n = 0; s->turn_nr + n < WANT_MAX; n++) {
 		if (n && (uint64_t)n * NFSWB_CHUNK_BYTES >= s->want)
 			break;
-		if (!grant_chunk(s, why))
+		got = grant_chunk(s, NFSWB_CHUNK_BYTES, why);
+		if (!got)
 			break;
+		pace_granted(s, got, false, s->wb->now);
 	}
 	if (!n)			/* its turn is not over */
 		return false;
@@ -209,6 +290,24 @@ grant_wanted(struct slab *s, enum waiting_for *why)
 	if (!s->partly)
 		s->turn_nr = 0;
 	return true;
+}
+
+/* Gives what the pace says, in the chunk it goes on with and in new ones. */
+static bool
+grant_paced(struct slab *s, enum waiting_for *why)
+{
+	uint64_t left = pace_bytes(s), got = 0;
+	struct chunk *c = wanted_chunk(s);
+	uint32_t n;
+
+	s->partly = false;
+	if (c)
+		got = raise_chunk(s, c, left);
+	while (left - got >= GRANT_MIN && (n = grant_chunk(s, left - got, why)))
+		got += n;
+	if (got)
+		pace_granted(s, got, true, s->wb->now);
+	return got > 0;
 }
 
 /* ---- waiting ---- */
@@ -234,6 +333,59 @@ join_waiting(struct slab *s)
 	}
 }
 
+/* For a server's share; NULL: for the limit, or a chunk of its own. */
+static void
+hold(struct slab *s, struct wb_server *by)
+{
+	struct wb *wb = s->wb;
+
+	if (s->held_by)
+		s->held_by->held_nr--;
+	else
+		wb->short_nr--;
+	s->held_by = by;
+	if (by)
+		by->held_nr++;
+	else
+		wb->short_nr++;
+}
+
+static struct wb_server *
+holder(const struct slab *s)
+{
+	return s->waiting_for == WAIT_LIMIT && is_held(s) ? s->server : NULL;
+}
+
+void
+throttle_aimed(struct slab *s)
+{
+	if (!s->held_by)
+		return;
+	hold(s, NULL);
+	wb_poke(s->wb);
+}
+
+/* By time; behind those that are due with it. */
+static void
+pace_wait(struct slab *s, uint64_t now)
+{
+	struct wb *wb = s->wb;
+	struct slab *before;
+
+	s->due_usec = pace_when(s, now);
+	TAILQ_FOREACH_REVERSE(before, &wb->paced, slab_wait_list, wait_link)
+		if (before->due_usec <= s->due_usec)
+			break;
+	if (before)
+		TAILQ_INSERT_AFTER(&wb->paced, before, s, wait_link);
+	else
+		TAILQ_INSERT_HEAD(&wb->paced, s, wait_link);
+	pace_hungry(s, now);
+	wb->stats.throttle.pauses++;
+	if (s->due_usec < wb->deadline)
+		wb_poke(wb);
+}
+
 void
 throttle_wait(struct slab *s, uint64_t now)
 {
@@ -243,10 +395,22 @@ throttle_wait(struct slab *s, uint64_t now)
 		return;
 	s->waiting = true;
 	s->waiting_since = now;
+	if (s->waiting_for == WAIT_PACE) {
+		pace_wait(s, now);
+		return;
+	}
+	if (s->waiting_for == WAIT_WRITE) {
+		TAILQ_INSERT_TAIL(&wb->driving, s, wait_link);
+		return;
+	}
 	if (s->waiting_for == WAIT_NONE)
 		s->waiting_for = WAIT_GRANT;
+	wb->short_nr++;
+	hold(s, holder(s));
 	join_waiting(s);
 	reclaim_looked(s, s->waiting_for, now);
+	if (s->waiting_for == WAIT_LIMIT)
+		pace_hungry(s, now);
 	if (s->waiting_for == WAIT_LIMIT)
 		wb->stats.throttle.limit_waits++;
 	wb_poke(wb);
@@ -260,11 +424,20 @@ throttle_unwait(struct slab *s, uint64_t now)
 
 	if (!s->waiting)
 		return;
-	TAILQ_REMOVE(&wb->waiting, s, wait_link);
 	s->waiting = false;
-	reclaim_looked(s, WAIT_NONE, now);
-	if (s->waiting_for == WAIT_LIMIT)
-		hist_add(&wb->stats.throttle.limit_wait_us, waited);
+	if (s->waiting_for == WAIT_PACE) {
+		TAILQ_REMOVE(&wb->paced, s, wait_link);
+		hist_add(&wb->stats.throttle.pause_us, waited);
+	} else if (s->waiting_for == WAIT_WRITE) {
+		TAILQ_REMOVE(&wb->driving, s, wait_link);
+	} else {
+		TAILQ_REMOVE(&wb->waiting, s, wait_link);
+		hold(s, NULL);
+		wb->short_nr--;
+		reclaim_looked(s, WAIT_NONE, now);
+		if (s->waiting_for == WAIT_LIMIT)
+			hist_add(&wb->stats.throttle.limit_wait_us, waited);
+	}
 	s->waiting_for = WAIT_NONE;
 }
 
@@ -308,26 +481,127 @@ close_oldest_open(struct slab *s)
 		(void)slab_take_back(s, c, true);
 }
 
+static struct chunk *
+inline_chunk(struct slab *s)
+{
+	struct chunk *c;
+
+	if (s->inline_chunk == NFSWB_NO_CHUNK)
+		return NULL;
+	c = &s->chunk[s->inline_chunk];
+	return c->state == CHUNK_OPEN && c->posted < NFSWB_CHUNK_BYTES ? c
+								       : NULL;
+}
+
+/* Room for data in messages: a chunk, or what the pace says, in the slab's own
+   chunk or a new one; 0, and why. */
+static uint32_t
+grant_inline(struct slab *s, enum waiting_for *why)
+{
+	bool paced = is_paced(s);
+	uint64_t most = paced ? pace_bytes(s) : NFSWB_CHUNK_BYTES;
+	struct chunk *c = inline_chunk(s);
+	uint32_t got;
+
+	if (c) {
+		*why = WAIT_LIMIT;
+		got = raise_chunk(s, c, most);
+	} else {
+		c = open_chunk(s, most, why);
+		if (c)
+			s->inline_chunk = (uint32_t)(c - s->chunk);
+		got = c ? c->granted : 0;
+	}
+	if (got)
+		pace_granted(s, got, paced, s->wb->now);
+	return got;
+}
+
 static bool
 serve_waiting(struct slab *s, enum waiting_for *why)
 {
-	if (s->want_inline) {
-		uint64_t place;
+	if (s->want_inline)
+		return grant_inline(s, why) > 0;
+	return is_paced(s) ? grant_paced(s, why) : grant_wanted(s, why);
+}
 
-		return throttle_inline_room(s, &place) > 0;
+static void
+served(struct slab *s, uint64_t now)
+{
+	s->want_inline = false;
+	throttle_unwait(s, now);
+	slab_wake(s);
+}
+
+/* Nobody who waits for the same room came before. */
+static bool
+is_next(const struct slab *s)
+{
+	return !s->wb->short_nr && !(s->server && s->server->held_nr);
+}
+
+/* To the end of those who wait for room. */
+static void
+queue_up(struct slab *s, enum waiting_for why, uint64_t now)
+{
+	throttle_unwait(s, now);
+	s->waiting_for = why;
+	throttle_wait(s, now);
+}
+
+static void
+run_paced(struct wb *wb, uint64_t now)
+{
+	enum waiting_for why;
+	struct slab *s;
+
+	pace_run(wb, now);
+	while ((s = TAILQ_FIRST(&wb->paced)) &&
+	       (s->due_usec <= now || !is_paced(s))) {
+		why = WAIT_LIMIT;
+		if (is_next(s) && serve_waiting(s, &why))
+			served(s, now);
+		else
+			queue_up(s, why, now);
 	}
-	return grant_wanted(s, why);
+	if (s)
+		wb_due(wb, s->due_usec);
+}
+
+/* Whose WRITEs have been answered. */
+static void
+run_driving(struct wb *wb, uint64_t now)
+{
+	struct slab *s, *next;
+	enum waiting_for why;
+
+	TAILQ_FOREACH_SAFE(s, &wb->driving, wait_link, next) {
+		if (!foreground_ended(s))
+			continue;
+		why = WAIT_LIMIT;
+		if (is_next(s) && serve_waiting(s, &why))
+			served(s, now);
+		else
+			queue_up(s, why, now);
+	}
 }
 
 void
 throttle_run(struct wb *wb, uint64_t now)
 {
 	struct slab *s, *next;
+	struct wb_server *full;
 	enum waiting_for why = WAIT_GRANT;
 
+	run_driving(wb, now);
+	run_paced(wb, now);
+	LIST_FOREACH(full, &wb->servers, link)
+		full->full = false;
 	TAILQ_FOREACH_SAFE(s, &wb->waiting, wait_link, next) {
 		bool ok;
 
+		if (s->server && s->server->full)
+			continue;
 		if (reclaim_sleeps(s, now))
 			continue;
 		ok = serve_waiting(s, &why);
@@ -338,9 +612,7 @@ throttle_run(struct wb *wb, uint64_t now)
 			ok = serve_waiting(s, &why);
 		}
 		if (ok) {
-			s->want_inline = false;
-			throttle_unwait(s, now);
-			slab_wake(s);
+			served(s, now);
 			continue;
 		}
 		reclaim_looked(s, why, now);
@@ -349,7 +621,10 @@ throttle_run(struct wb *wb, uint64_t now)
 			if (why == WAIT_LIMIT)
 				wb->stats.throttle.limit_waits++;
 		}
-		if (why == WAIT_LIMIT)
+		hold(s, holder(s));
+		if (s->held_by)
+			s->server->full = true;
+		else if (why == WAIT_LIMIT)
 			break;		/* first in, first out */
 	}
 }
@@ -369,16 +644,36 @@ keep_ahead(struct slab *s)
 {
 	enum waiting_for why;
 	unsigned ahead = s->ahead_nr;
+	uint32_t got;
 
 	if (queued(s) == 0 && s->ahead_nr < ahead_max(s))
 		ahead = s->ahead_nr *= 2;
 	if (ahead > ahead_max(s))
 		ahead = s->ahead_nr = ahead_max(s);
-	if (over_middle(s->wb) || throttle_waiting(s->wb))
-		return;
-	while (queued(s) < ahead && !over_middle(s->wb))
-		if (!grant_chunk(s, &why))
+	while (queued(s) < ahead && is_next(s) && !s->wb->starved_nr &&
+	       TAILQ_EMPTY(&s->wb->short_files) && !over_middle(s)) {
+		got = grant_chunk(s, NFSWB_CHUNK_BYTES, &why);
+		if (!got)
 			break;
+		pace_granted(s, got, false, s->wb->now);
+	}
+}
+
+/* Who asks is granted room at once, if it may be; else why not. */
+static bool
+grant_asked(struct slab *s, enum waiting_for *why, uint64_t now)
+{
+	*why = WAIT_GRANT;
+	if (is_paced(s) && pace_when(s, now) > now) {
+		*why = WAIT_PACE;
+		return false;
+	}
+	if (s->wb->limits.dirty_throttling == THROTTLE_FOREGROUND &&
+	    over_middle(s) && foreground_begins(s, now)) {
+		*why = WAIT_WRITE;
+		return false;
+	}
+	return is_next(s) && serve_waiting(s, why);
 }
 
 void
@@ -405,7 +700,7 @@ slab_serve(struct slab *s, uint64_t now)
 		}
 		if (s->waiting)
 			return;
-		if (TAILQ_EMPTY(&s->wb->waiting) && grant_wanted(s, &why)) {
+		if (grant_asked(s, &why, now)) {
 			keep_ahead(s);
 			slab_wake(s);
 			return;
@@ -420,19 +715,19 @@ slab_serve(struct slab *s, uint64_t now)
 uint32_t
 throttle_inline_room(struct slab *s, uint64_t *place)
 {
-	struct chunk *c;
+	struct chunk *c = inline_chunk(s);
+	enum waiting_for why;
 
-	c = s->inline_chunk == NFSWB_NO_CHUNK ? NULL
-					      : &s->chunk[s->inline_chunk];
-	if (c && (c->state != CHUNK_OPEN || c->posted == NFSWB_CHUNK_BYTES))
-		c = NULL;
-	if (c && c->posted == c->granted && !raise_chunk(s, c))
-		return 0;
-	if (!c) {
-		c = open_chunk(s, &s->waiting_for);
-		if (!c)
+	if (!c || c->posted == c->granted) {
+		if (s->waiting)
 			return 0;
-		s->inline_chunk = (uint32_t)(c - s->chunk);
+		s->want_inline = true;
+		if (!grant_asked(s, &why, s->wb->now)) {
+			s->waiting_for = why;
+			return 0;
+		}
+		s->want_inline = false;
+		c = inline_chunk(s);
 	}
 	*place = (uint64_t)s->inline_chunk * NFSWB_CHUNK_BYTES + c->posted;
 	return c->granted - c->posted;

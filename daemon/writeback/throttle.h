@@ -2,8 +2,9 @@
 /*
  * throttle.h - how much room a session gets, and when: a grant is the throttle
  *
- * Nothing here writes.  A slab that gets no room waits in wb->waiting; every
- * completion gives it another look.
+ * Nothing here writes.  A slab that gets no room waits in wb->waiting, every
+ * completion gives it another look; one that is paced waits in wb->paced until
+ * its time has come.
  */
 #ifndef NFSWB_THROTTLE_H
 #define NFSWB_THROTTLE_H
@@ -13,17 +14,24 @@
 
 struct slab;
 struct wb;
+struct wb_server;
 
 /* granted + dirty + writeback + unstable: never more than dirty_bytes. */
 uint64_t throttle_dirtied(const struct wb *);
 bool throttle_over_background(const struct wb *);
-/* Somebody waits for room: writeback is urgent. */
+/* ... or this server's writers don't run free any more: it has to write. */
+bool throttle_pushes(const struct wb_server *);
+/* Somebody waits for room. */
 bool throttle_waiting(const struct wb *);
+/* Room that this server can make: its writeback is urgent. */
+bool throttle_urgent(const struct wb_server *);
 
 /* Serves those who wait, in their order. */
 void throttle_run(struct wb *, uint64_t now);
 void throttle_wait(struct slab *, uint64_t now);
 void throttle_unwait(struct slab *, uint64_t now);
+/* Its server is another now. */
+void throttle_aimed(struct slab *);
 
 /* Room for data that came in a message: bytes at *place, 0: none now. */
 uint32_t throttle_inline_room(struct slab *, uint64_t *place);

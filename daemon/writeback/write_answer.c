@@ -157,6 +157,7 @@ write_answered(struct wb_call *c, uint64_t now)
 	struct wb_server *s = f->server;
 
 	s->wb->now = s->moved_usec = now;
+	s->answered_bytes += c->count;
 	jukebox_count(s, c);
 	/* another copy, or one that was given up, may still land */
 	if (c->transmissions > 1 || c->err == -ETIMEDOUT)

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * writeback_pace_test.c - what a server drains, what it may hold, and who waits
+ * for what: the pipeline on a bench
+ *
+ * How it goes over minutes with many writers: sim_pace.
+ */
+#include <fcntl.h>
+
+#include "daemon/writeback/share.h"
+#include "daemon/writeback/throttle.h"
+#include "tests/unit.h"
+#include "tests/wb_bench.h"
+
+#define MIB (1u << 20)
+
+/* ---- what a server drains ---- */
+
+/* Lumps every 500 ms, for seconds, of which the server has work for so much. */
+static uint64_t
+drained(uint64_t lump, unsigned seconds, unsigned work_msec)
+{
+	struct drain d;
+	uint64_t now = 1000000;
+	unsigned i;
+
+	drain_init(&d, 100 * MIB);
+	for (i = 0; i < 2 * seconds; i++) {
+		drain_turn(&d, true, now);
+		drain_stable(&d, lump);
+		drain_turn(&d, false, now + work_msec * 1000);
+		drain_stable(&d, 7 * MIB);	/* a trickle, late */
+		now += 500000;
+		drain_turn(&d, false, now);
+	}
+	return d.bytes_per_sec;
+}
+
+static void
+drain_rate_is_that_of_the_time_with_work(void)
+{
+	uint64_t r = drained(5 * MIB, 30, 500);
+
+	CU_ASSERT(r > 9 * MIB && r < 11 * MIB);
+	r = drained(5 * MIB, 60, 250);
+	CU_ASSERT(r > 18 * MIB && r < 22 * MIB);
+	CU_ASSERT(drained(0, 30, 500) < MIB);
+	CU_ASSERT_EQUAL(drained(5 * MIB, 30, 0), 100 * MIB);
+}
+
+/* ---- the bench ---- */
+
+/* A slow server, and so much written that its writers are paced. */
+static struct wb_handle *
+begin(struct bench *b, enum dirty_throttling t)
+{
+	struct bench_options o = {
+		.slab_bytes = 128 * MIB, .dirty_bytes = 64 * MIB,
+		.background_bytes = 32 * MIB, .dirty_throttling = t,
+		.congestion_bytes = t == THROTTLE_FOREGROUND ? 8 * MIB : 0,
+	};
+	struct wb_handle *h;
+
+	bench_init(b, &o);
+	b->server->drain.bytes_per_sec = 2 * MIB;
+	h = bench_open(b, 1, 10, O_RDWR);
+	CU_ASSERT_FATAL(bench_write(b, h, 0, 32 * MIB, 'a'));
+	return h;
+}
+
+/* Writes until it has to wait; where it is then. */
+static uint64_t
+write_on(struct bench *b, struct wb_handle *h, uint64_t at)
+{
+	return at + bench_write_some(b, h, at, 64 * MIB, 'a');
+}
+
+static void
+paced_writer_waits_for_its_time_and_200_ms_at_most(void)
+{
+	uint64_t at = 32 * MIB, next, began;
+	struct wb_handle *h;
+	struct bench b;
+	unsigned i;
+
+	h = begin(&b, THROTTLE_IOLESS);
+	at = write_on(&b, h, at);
+	CU_ASSERT(at >= 36 * MIB - 65536 && at < 40 * MIB);
+	CU_ASSERT(b.slab->waiting);
+	CU_ASSERT_EQUAL(b.slab->waiting_for, WAIT_PACE);
+	CU_ASSERT_STRING_EQUAL(waiting_for_name(b.slab->waiting_for), "pace");
+	CU_ASSERT(wb_stats(b.wb, b.now)->throttle.balanced_rate > 0);
+	for (i = 0; i < 50; i++) {
+		began = b.now;
+		next = wb_deadline(b.wb);
+		CU_ASSERT_FATAL(next > b.now && next <= b.now + 200000);
+		while (b.slab->waiting && b.now < began + 250000) {
+			next = wb_deadline(b.wb);
+			bench_advance(&b, next - b.now);
+		}
+		CU_ASSERT_FATAL(!b.slab->waiting);
+		CU_ASSERT(b.now - began <= 200000);
+		next = write_on(&b, h, at);
+		CU_ASSERT(next > at);
+		at = next;
+		/* about 40 ms of twice the rate, at most, twice at first */
+		CU_ASSERT(at < 40 * MIB + i * 2 * 2 * MIB / 25);
+	}
+	CU_ASSERT_EQUAL(b.wb->stats.throttle.limit_waits, 0);
+	CU_ASSERT_EQUAL(b.wb->stats.throttle.pauses,
+			b.wb->stats.throttle.pause_us.count +
+			b.slab->waiting);
+	bench_serve(&b, 1);
+	bench_free(&b);
+}
+
+static void
+data_in_messages_is_paced_too(void)
+{
+	static char data[MIB];
+	uint64_t before;
+	struct wb_handle *h;
+	struct bench b;
+	int64_t n;
+
+	h = begin(&b, THROTTLE_IOLESS);
+	(void)write_on(&b, h, 32 * MIB);
+	throttle_unwait(b.slab, b.now);
+	n = slab_write(b.slab, h, data, sizeof data, 50 * MIB, b.now);
+	CU_ASSERT(n < (int64_t)sizeof data);
+	CU_ASSERT(b.slab->waiting);
+	CU_ASSERT_EQUAL(b.slab->waiting_for, WAIT_PACE);
+	before = b.rooms;
+	bench_advance(&b, 200000);
+	CU_ASSERT(b.rooms > before);
+	n = slab_write(b.slab, h, data, sizeof data, 55 * MIB, b.now);
+	CU_ASSERT(n >= 4096 && n < (int64_t)sizeof data);
+	bench_serve(&b, 1);
+	bench_free(&b);
+}
+
+static void
+server_that_writes_nothing_back_holds_three_quarters(void)
+{
+	struct bench_options o = {
+		.slab_bytes = 32 * MIB, .dirty_bytes = 16 * MIB,
+		.background_bytes = 8 * MIB,
+	};
+	struct wb_server *second;
+	struct wb_handle *h;
+	struct bench b;
+	uint64_t at;
+
+	bench_init(&b, &o);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	at = write_on(&b, h, 0);
+	CU_ASSERT_EQUAL(b.slab->waiting_for, WAIT_LIMIT);
+	CU_ASSERT(share_dirtied(b.server) <= 12 * MIB);
+	CU_ASSERT(at > 10 * MIB);
+	CU_ASSERT_PTR_EQUAL(b.slab->held_by, b.server);
+
+	/* another server's writer gets three quarters of the rest, unasked */
+	second = wb_server_new(b.wb, &b.params, b.server->calls,
+			       b.server->calls_arg, b.now);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(second);
+	CU_ASSERT(share_most(second) >= 3 * MIB);
+	CU_ASSERT_FALSE(throttle_urgent(second));
+	CU_ASSERT(throttle_urgent(b.server));
+	CU_ASSERT(share_fair(second) < 16 * MIB);
+	b.server->drain.bytes_per_sec = 0;
+	CU_ASSERT(share_fair(second) > 15 * MIB);
+	bench_serve(&b, 1);
+	bench_free(&b);
+}
+
+/* A session's grants are of the server that it wrote to last. */
+static void
+grants_go_with_the_session_to_its_new_server(void)
+{
+	struct wb_server *first, *second;
+	struct wb_handle *h[2];
+	struct bench b;
+	uint64_t granted;
+
+	bench_init(&b, &(struct bench_options){ 0 });
+	first = b.server;
+	second = wb_server_new(b.wb, &b.params, first->calls,
+			       first->calls_arg, b.now);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(second);
+	h[0] = bench_open(&b, 1, 10, O_RDWR);
+	b.server = second;
+	h[1] = bench_open(&b, 2, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h[0], 0, MIB - 32768, 'a'));
+	CU_ASSERT_PTR_EQUAL(b.slab->server, first);
+	granted = first->granted_bytes;
+	CU_ASSERT(granted > 4096);
+	CU_ASSERT(bench_write(&b, h[1], 0, 4096, 'a'));
+	CU_ASSERT_PTR_EQUAL(b.slab->server, second);
+	CU_ASSERT_EQUAL(first->granted_bytes, 0);
+	CU_ASSERT_EQUAL(second->granted_bytes, b.slab->granted_bytes);
+	CU_ASSERT_EQUAL(share_dirtied(first), MIB - 32768);
+	bench_turn(&b);
+	bench_serve(&b, 1);
+	bench_free(&b);
+}
+
+/* ---- foreground ---- */
+
+static void
+writer_in_the_foreground_writes_and_waits_for_that(void)
+{
+	struct wb_handle *h;
+	struct bench b;
+	uint64_t at;
+
+	h = begin(&b, THROTTLE_FOREGROUND);
+	at = write_on(&b, h, 32 * MIB);
+	CU_ASSERT(b.slab->waiting);
+	CU_ASSERT_EQUAL(b.slab->waiting_for, WAIT_WRITE);
+	CU_ASSERT(bench_count(&b, WB_CALL_WRITE) > 0);
+	bench_advance(&b, 10000000);		/* no time ends it */
+	CU_ASSERT_EQUAL(b.slab->waiting_for, WAIT_WRITE);
+	while (b.slab->waiting && b.call_nr)
+		bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
+	CU_ASSERT_FALSE(b.slab->waiting);
+	CU_ASSERT(write_on(&b, h, at) > at);
+	bench_serve(&b, 1);
+	bench_free(&b);
+}
+
+UNIT_TESTS(writeback_pace,
+	UNIT(drain_rate_is_that_of_the_time_with_work),
+	UNIT(paced_writer_waits_for_its_time_and_200_ms_at_most),
+	UNIT(data_in_messages_is_paced_too),
+	UNIT(server_that_writes_nothing_back_holds_three_quarters),
+	UNIT(grants_go_with_the_session_to_its_new_server),
+	UNIT(writer_in_the_foreground_writes_and_waits_for_that),
+)
