@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 
 #include "bench/cell_impl.h"
 #include "common/log.h"
+#include "daemon/writeback/throttle.h"
 #include "rpc/nfs3.h"
 #include "tests/vloop.h"
 
@@ -27,23 +29,47 @@ poke(void *arg)
 	loop_defer(c->loop, c->turn);
 }
 
+void
+cell_look(struct cell *c)
+{
+	uint64_t dirtied = throttle_dirtied(c->wb);
+
+	if (dirtied > c->result->most_dirtied)
+		c->result->most_dirtied = dirtied;
+}
+
 static void
 turn(void *arg)
 {
 	struct cell *c = arg;
-	uint64_t now = loop_now(c->loop), next, dirtied;
+	uint64_t now = loop_now(c->loop), next;
 
 	wb_run(c->wb, now);
 	c->result->turns++;
-	dirtied = wb_stats(c->wb, now)->throttle.dirtied;
-	if (dirtied > c->result->most_dirtied)
-		c->result->most_dirtied = dirtied;
+	cell_look(c);
 	next = wb_deadline(c->wb);
 	if (next == UINT64_MAX)
 		loop_timer_clear(c->loop, c->next_turn);
 	else
 		loop_timer_set(c->loop, c->next_turn,
 			       next > now ? next - now : 0);
+}
+
+/* Measured seconds, of the first server. */
+static void
+second(void *arg)
+{
+	struct cell *c = arg;
+	struct cell_result *r = c->result;
+	uint64_t all = model_stats(c->net[0].model).disk_written_bytes, n;
+
+	n = all - c->second_bytes;
+	if (loop_now(c->loop) > c->measure_usec) {
+		r->most_second = MAX(r->most_second, n);
+		r->least_second = r->least_second ? MIN(r->least_second, n) : n;
+	}
+	c->second_bytes = all;
+	loop_timer_set(c->loop, c->second, SECOND);
 }
 
 static int
@@ -62,17 +88,25 @@ make_pipeline(struct cell *c)
 		.late_duplicate_usec = 10 * SECOND,
 	};
 	uint64_t now = loop_now(c->loop);
+	unsigned i;
 
 	c->turn = loop_deferred(c->loop, turn, c);
 	c->next_turn = loop_timer(c->loop, turn, c);
-	if (!c->turn || !c->next_turn)
+	c->second = loop_timer(c->loop, second, c);
+	if (!c->turn || !c->next_turn || !c->second)
 		return -ENOMEM;
+	if (p->measure_usec)
+		loop_timer_set(c->loop, c->second, p->measure_usec);
 	c->wb = wb_new(&limits, &hooks, c, now);
 	if (!c->wb)
 		return -ENOMEM;
-	c->server = wb_server_new(c->wb, &p->server, &cell_calls, &c->net,
-				  now);
-	return c->server ? 0 : -ENOMEM;
+	for (i = 0; i < c->server_nr; i++) {
+		c->server[i] = wb_server_new(c->wb, &p->server, &cell_calls,
+					     &c->net[i], now);
+		if (!c->server[i])
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 static uint64_t
@@ -91,6 +125,36 @@ slab_bytes(const struct cell_params *p)
 	if (bytes > SLAB_MAX)
 		bytes = SLAB_MAX;
 	return bytes - bytes % MIB;
+}
+
+/* Without groups there is one. */
+static void
+settle_groups(struct cell *c)
+{
+	struct cell_params *p = &c->params;
+	unsigned i;
+
+	c->server_nr = 1;
+	if (!p->group[0].nr)
+		p->group[0].nr = p->writers;
+	p->writers = 0;
+	for (i = 0; i < CELL_GROUPS; i++) {
+		p->writers += p->group[i].nr;
+		if (p->group[i].nr && p->group[i].server)
+			c->server_nr = 2;
+	}
+}
+
+/* NULL: the sync writer. */
+static const struct cell_group *
+group_of(const struct cell *c, unsigned nr)
+{
+	const struct cell_group *g = c->params.group;
+
+	for (; g < c->params.group + CELL_GROUPS; nr -= g->nr, g++)
+		if (nr < g->nr)
+			return g;
+	return NULL;
 }
 
 static int
@@ -114,7 +178,7 @@ make_writers(struct cell *c)
 		c->writer[i].cell = c;
 		if (!err)
 			err = writer_start(c, &c->writer[i], i,
-					   i >= c->params.writers);
+					   group_of(c, i));
 	}
 	return err;
 }
@@ -122,13 +186,17 @@ make_writers(struct cell *c)
 static int
 make(struct cell *c)
 {
-	int err;
+	unsigned i;
+	int err = 0;
 
+	settle_groups(c);
 	c->loop = vloop_new(1000 * SECOND);
 	c->cred = cred_get(1000, 100, NULL, 0);
 	if (!c->loop || !c->cred)
 		return -ENOMEM;
-	err = cell_net_init(&c->net, c->loop, &c->params);
+	c->measure_usec = loop_now(c->loop) + c->params.measure_usec;
+	for (i = 0; i < c->server_nr && !err; i++)
+		err = cell_net_init(&c->net[i], c->loop, &c->params, i);
 	if (!err)
 		err = make_pipeline(c);
 	return err ? err : make_writers(c);
@@ -146,9 +214,11 @@ unmake(struct cell *c)
 	for (i = 0; c->writer && i < c->writer_nr; i++)
 		writer_free(&c->writer[i]);
 	free(c->writer);
-	cell_net_free(&c->net);
+	for (i = 0; i < CELL_SERVERS; i++)
+		cell_net_free(&c->net[i]);
 	loop_deferred_free(c->loop, c->turn);
 	loop_timer_free(c->loop, c->next_turn);
+	loop_timer_free(c->loop, c->second);
 	if (c->data)
 		munmap(c->data, c->slab_bytes);
 	cred_put(c->cred);
@@ -175,20 +245,47 @@ take_files(struct cell *c)
 	}
 }
 
+/* Jain's index: (sum)^2 / (nr * sum of squares). */
+static void
+take_group(struct cell *c, unsigned group, unsigned from)
+{
+	struct cell_group_result *r = &c->result->group[group];
+	unsigned nr = c->params.group[group].nr, i;
+	double squares = 0;
+
+	r->least_bytes = nr ? UINT64_MAX : 0;
+	for (i = from; i < from + nr; i++) {
+		const struct writer *w = &c->writer[i];
+
+		r->bytes += w->measured_bytes;
+		squares += (double)w->measured_bytes *
+			   (double)w->measured_bytes;
+		r->least_bytes = MIN(r->least_bytes, w->measured_bytes);
+		r->most_bytes = MAX(r->most_bytes, w->measured_bytes);
+		r->most_usec = MAX(r->most_usec, w->most_usec);
+	}
+	r->jain = squares > 0 ? (double)r->bytes * (double)r->bytes /
+				(nr * squares) : 0;
+}
+
+/* Of servers, the first's. */
 static void
 take_result(struct cell *c)
 {
 	struct cell_result *r = c->result;
 	uint64_t now = loop_now(c->loop);
+	unsigned i, from = 0;
 
 	take_files(c);
-	r->model = model_stats(c->net.model);
+	for (i = 0; i < CELL_GROUPS; from += c->params.group[i++].nr)
+		take_group(c, i, from);
+	r->model = model_stats(c->net[0].model);
 	r->stable_bytes = r->model.disk_written_bytes;
-	r->write = c->net.ops[NFSPROC3_WRITE];
-	r->commit = c->net.ops[NFSPROC3_COMMIT];
-	r->server = *wb_server_stats(c->server, now);
+	r->write = c->net[0].ops[NFSPROC3_WRITE];
+	r->commit = c->net[0].ops[NFSPROC3_COMMIT];
+	r->server = *wb_server_stats(c->server[0], now);
 	r->wb = *wb_stats(c->wb, now);
-	r->most_queued = c->net.most_queued;
+	r->most_queued = c->net[0].most_queued;
 }
 
 static bool

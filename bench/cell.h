@@ -17,8 +17,27 @@
 #include "rpc/client.h"
 #include "tests/nfssim_model.h"
 
+#define CELL_GROUPS 3
+#define CELL_SERVERS 2
+
+struct cell_group {			/* of writers that are alike */
+	unsigned nr;			/* 0: there is no such group */
+	unsigned server;		/* 0, or 1 */
+	uint64_t bytes_per_sec;		/* 0: as fast as it is let */
+	uint64_t write_bytes;		/* 0: 1 MiB */
+	unsigned uid, weight;		/* as slab_set_user; 0: not called */
+};
+
 struct cell_params {
 	struct model_params model;
+	struct model_params second;	/* the second server's */
+	struct cell_group group[CELL_GROUPS];	/* none: so many writers as
+					   said below, on the first */
+	uint64_t measure_usec;		/* the groups' figures are from then on */
+	uint64_t stall_usec;		/* then the second server falls silent;
+					   0: never */
+	uint64_t bump_usec, bump_every_usec;	/* COMMITs take so long for so
+					   long in each such time; 0: not */
 	struct wb_server_params server;
 	uint64_t limit_bytes, background_bytes;
 	enum dirty_throttling throttling;
@@ -35,7 +54,14 @@ struct cell_params {
 	uint64_t usec;			/* how long, at most */
 };
 
+struct cell_group_result {
+	uint64_t bytes, least_bytes, most_bytes;	/* accepted; of one */
+	double jain;			/* how even: 1 / nr to 1 */
+	uint64_t most_usec;		/* that one write took */
+};
+
 struct cell_result {
+	struct cell_group_result group[CELL_GROUPS];
 	uint64_t written_bytes;		/* accepted of the writers */
 	uint64_t stable_bytes;		/* on the server's disk */
 	uint64_t clean_bytes;		/* and known to be so by the client */
@@ -45,6 +71,7 @@ struct cell_result {
 	struct wb_stats wb;
 	struct model_stats model;
 	uint64_t most_dirtied, most_queued;
+	uint64_t least_second, most_second;	/* stable in each, measured */
 	struct hist fsync_us, sync_write_us;	/* of the sync writer */
 	unsigned fsyncs;
 	struct hist bulk_us;		/* fsyncs of the first writer */

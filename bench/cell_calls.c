@@ -48,6 +48,9 @@ answer(void *arg, uint64_t when)
 	struct rpc_timing *t = &c->rpc.timing;
 
 	(void)when;
+	if (n->stalls && loop_now(n->loop) - n->began_usec >=
+			 n->params->stall_usec)
+		return;			/* for ever */
 	t->replied = loop_now(n->loop);
 	slots_remove(&n->slots, &c->rpc);
 	timing_count(&n->ops[c->rpc.proc], &c->rpc, 0);
@@ -76,11 +79,27 @@ served(void *arg, uint64_t when)
 		    answer);
 }
 
+/* How long a COMMIT that comes now has to wait for the server's bad time to
+   end. */
+static uint64_t
+bump(const struct cell_net *n)
+{
+	const struct cell_params *p = n->params;
+	uint64_t at;
+
+	if (!p->bump_usec)
+		return 0;
+	at = (loop_now(n->loop) - n->began_usec) % p->bump_every_usec;
+	return at < p->bump_usec ? p->bump_usec - at : 0;
+}
+
 static void
 arrived(void *arg, uint64_t when)
 {
 	struct cell_call *c = arg;
 
+	if (c->op.kind == MODEL_COMMIT)
+		c->op.hold_usec = bump(c->net);
 	model_run(c->net->model, &c->op, when);
 }
 
@@ -206,12 +225,15 @@ const struct wb_calls cell_calls = { queue, raise_class, background_depth };
 
 int
 cell_net_init(struct cell_net *n, struct loop *loop,
-	      const struct cell_params *params)
+	      const struct cell_params *params, unsigned server)
 {
 	n->loop = loop;
+	n->params = params;
+	n->began_usec = loop_now(loop);
+	n->stalls = server == 1 && params->stall_usec;
 	slots_init(&n->slots, params->server.slot_nr);
 	send_init(&n->send);
-	n->model = model_new(loop, &params->model);
+	n->model = model_new(loop, server ? &params->second : &params->model);
 	n->pump = loop_deferred(loop, pump, n);
 	n->window = loop_timer(loop, pump, n);
 	return n->model && n->pump && n->window ? 0 : -ENOMEM;
@@ -223,6 +245,8 @@ cell_net_free(struct cell_net *n)
 	struct cell_call *c;
 	struct rpc_call *rpc;
 
+	if (!n->loop)
+		return;
 	model_free(n->model);		/* it lists what is under way */
 	while ((rpc = TAILQ_FIRST(&n->slots.out))) {
 		slots_remove(&n->slots, rpc);

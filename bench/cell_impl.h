@@ -15,6 +15,9 @@ struct cell_call;
 /* The client's side of the wire, see cell_calls.c. */
 struct cell_net {
 	struct loop *loop;
+	const struct cell_params *params;
+	uint64_t began_usec;
+	bool stalls;
 	struct model *model;
 	struct slots slots;
 	struct send_queue send;
@@ -26,7 +29,7 @@ struct cell_net {
 };
 
 int cell_net_init(struct cell_net *, struct loop *,
-		  const struct cell_params *);
+		  const struct cell_params *, unsigned server);
 /* What is out is forgotten. */
 void cell_net_free(struct cell_net *);
 extern const struct wb_calls cell_calls;	/* arg: struct cell_net */
@@ -35,6 +38,7 @@ extern const struct wb_calls cell_calls;	/* arg: struct cell_net */
 struct writer {
 	struct cell *cell;
 	unsigned nr;
+	const struct cell_group *group;	/* NULL: the sync writer */
 	bool sync;
 	struct shm_view view;
 	void *control;
@@ -52,16 +56,20 @@ struct writer {
 	bool waits;			/* for room */
 	bool ended;			/* all of its file is stable */
 	uint64_t began_usec, fsync_usec;	/* this write; 0: no fsync out */
+	uint64_t measured_bytes, most_usec;
 };
 
 struct cell {
 	struct cell_params params;
 	struct loop *loop;
-	struct cell_net net;
+	struct cell_net net[CELL_SERVERS];
+	unsigned server_nr;
+	uint64_t measure_usec;		/* in the clock's time */
 	struct wb *wb;
-	struct wb_server *server;
+	struct wb_server *server[CELL_SERVERS];
 	struct loop_deferred *turn;
-	struct loop_timer *next_turn;
+	struct loop_timer *next_turn, *second;
+	uint64_t second_bytes;		/* stable when it began */
 	struct cred *cred;
 	unsigned char *data;		/* address space for every slab */
 	uint64_t slab_bytes;
@@ -70,7 +78,11 @@ struct cell {
 	struct cell_result *result;
 };
 
-int writer_start(struct cell *, struct writer *, unsigned nr, bool sync);
+/* What is dirtied now counts for most_dirtied. */
+void cell_look(struct cell *);
+/* group NULL: the sync writer. */
+int writer_start(struct cell *, struct writer *, unsigned nr,
+		 const struct cell_group *);
 /* Before wb_free. */
 void writer_stop(struct writer *);
 /* After it. */

@@ -7,6 +7,7 @@
  *		where that took longer)
  *	bulk	like dd, and an fsync after every so many bytes
  *	file	like dd until its file is long enough, and an fsync
+ *	group	so much at a time, at such a rate at most
  *
  * Room is claimed as libnfswb claims it, and entries are posted as the session
  * posts them; a writer without room sleeps until it is told.  What differs from
@@ -83,6 +84,7 @@ ask_for_room(struct writer *w)
 	atomic_store(&c->want_chunk, w->chunk);
 	atomic_store(&c->c_waits, 1);
 	slab_serve(w->slab, loop_now(w->cell->loop));
+	cell_look(w->cell);
 }
 
 /* As much of this write as there is room for; false: it waits. */
@@ -116,9 +118,12 @@ write_some(struct writer *w)
 		w->offset += w->kept;
 		w->left -= w->kept;
 		w->cell->result->written_bytes += w->sync ? 0 : w->kept;
+		if (now >= w->cell->measure_usec)
+			w->measured_bytes += w->kept;
 		w->kept = 0;
 	}
 	slab_serve(w->slab, now);
+	cell_look(w->cell);
 	return true;
 }
 
@@ -154,6 +159,28 @@ bulk_ended(void *arg, int err)
 	hist_add(&w->cell->result->bulk_us, now - w->fsync_usec);
 	w->fsync_usec = 0;
 	loop_timer_set(w->cell->loop, w->timer, 0);
+}
+
+/* Until the next write: that of the copy, or what is left of its time at its
+   rate. */
+static uint64_t
+next_usec(struct writer *w, uint64_t now)
+{
+	const struct cell_group *g = w->group;
+	uint64_t bytes = g->write_bytes ? g->write_bytes : MIB, next;
+
+	if (!g->bytes_per_sec)
+		return copy_usec(w, bytes);
+	next = w->began_usec + bytes * 1000000 / g->bytes_per_sec;
+	return next > now ? next - now : 0;
+}
+
+static void
+wrote(struct writer *w, uint64_t now)
+{
+	if (w->began_usec >= w->cell->measure_usec &&
+	    now - w->began_usec > w->most_usec)
+		w->most_usec = now - w->began_usec;
 }
 
 /* Is this writer to fsync now? */
@@ -195,6 +222,7 @@ go_on(void *arg)
 
 	if (!write_some(w))
 		return;
+	wrote(w, loop_now(loop));
 	if (w->sync) {
 		w->fsync_usec = loop_now(loop);
 		handle_fsync(w->handle, w->fsync_usec, fsync_ended, w);
@@ -205,7 +233,7 @@ go_on(void *arg)
 		w->fsync_usec = loop_now(loop);
 		handle_fsync(w->handle, w->fsync_usec, bulk_ended, w);
 	} else {
-		loop_timer_set(loop, w->timer, copy_usec(w, MIB));
+		loop_timer_set(loop, w->timer, next_usec(w, loop_now(loop)));
 	}
 }
 
@@ -216,7 +244,8 @@ begin(void *arg)
 	struct writer *w = arg;
 
 	w->began_usec = loop_now(w->cell->loop);
-	w->left = w->sync ? SYNC_BYTES : MIB;
+	w->left = w->sync ? SYNC_BYTES :
+		  w->group->write_bytes ? w->group->write_bytes : MIB;
 	go_on(w);
 }
 
@@ -244,7 +273,7 @@ open_file(struct writer *w)
 
 	fh_set(&fh, &nr, sizeof nr);
 	snprintf(name, sizeof name, "file %u", nr);
-	f = file_get(c->server, &fh, &params, name);
+	f = file_get(c->server[w->group ? w->group->server : 0], &fh, &params, name);
 	if (!f)
 		return -ENOMEM;
 	w->handle = handle_open(f, c->cred, O_WRONLY);
@@ -272,17 +301,23 @@ make_slab(struct writer *w)
 		return -EINVAL;
 	shm_view_format(&w->view, w->nr + 1);
 	w->slab = slab_new(c->wb, &w->view, &hooks, w);
-	return w->slab ? 0 : -ENOMEM;
+	if (!w->slab)
+		return -ENOMEM;
+	if (w->group && w->group->weight)
+		slab_set_user(w->slab, w->group->uid, w->group->weight);
+	return 0;
 }
 
 int
-writer_start(struct cell *c, struct writer *w, unsigned nr, bool sync)
+writer_start(struct cell *c, struct writer *w, unsigned nr,
+	     const struct cell_group *group)
 {
 	int err;
 
 	w->cell = c;
 	w->nr = nr;
-	w->sync = sync;
+	w->group = group;
+	w->sync = !group;
 	w->chunk = NFSWB_NO_CHUNK;
 	w->random = c->params.seed * 1000003 + nr;
 	w->timer = loop_timer(c->loop, begin, w);

@@ -105,7 +105,8 @@ set_rule(struct cell_params *p, const char *v)
 static bool
 set_throttling(struct cell_params *p, const char *v)
 {
-	return choice(v, "ioless none", (unsigned *)&p->throttling);
+	return choice(v, "ioless foreground none",
+		      (unsigned *)&p->throttling);
 }
 
 /* "pass+commits"; "none" */
@@ -236,7 +237,7 @@ static const struct option options[] = {
 	{ "priority", "commit_priority: ahead, fifo", set_priority },
 	{ "rule", "commit_rule: bandwidth, kernel", set_rule },
 	{ "bounds", "of none, pass, tails, commits, grants, all; a+b", set_bounds },
-	{ "throttling", "dirty_throttling: none, ioless (none)",
+	{ "throttling", "dirty_throttling: none, ioless, foreground (none)",
 	  set_throttling },
 	{ "reclaim", "reclaim_policy: wait, write, timed (wait)", set_reclaim },
 	{ "slab", "slab_bytes (more than is felt)", set_slab },
@@ -389,6 +390,10 @@ report(const struct cell_params *p, const struct cell_result *r)
 	say_waits("sync", &r->server.sync);
 	say("limit_waits", (double)r->wb.throttle.limit_waits);
 	say_hist("limit_wait", &r->wb.throttle.limit_wait_us);
+	say("pauses", (double)r->wb.throttle.pauses);
+	say_hist("pause", &r->wb.throttle.pause_us);
+	say("balanced_rate", (double)r->wb.throttle.balanced_rate / 1e6);
+	say("drain_bw", (double)r->server.drain_bw / 1e6);
 	for (cause = 0; cause < FLUSH_CAUSE_NR; cause++)
 		printf("flush_%s=%llu\n", flush_cause_name(cause),
 		       (unsigned long long)r->server.flush_causes[cause]);
