@@ -55,20 +55,30 @@ turn(void *arg)
 			       next > now ? next - now : 0);
 }
 
+static void
+note(uint64_t *least, uint64_t *most, uint64_t n)
+{
+	*least = MIN(*least, n);
+	*most = MAX(*most, n);
+}
+
 /* Measured seconds, of the first server. */
 static void
 second(void *arg)
 {
 	struct cell *c = arg;
 	struct cell_result *r = c->result;
-	uint64_t all = model_stats(c->net[0].model).disk_written_bytes, n;
+	uint64_t all = model_stats(c->net[0].model).disk_written_bytes;
 
-	n = all - c->second_bytes;
 	if (loop_now(c->loop) > c->measure_usec) {
-		r->most_second = MAX(r->most_second, n);
-		r->least_second = r->least_second ? MIN(r->least_second, n) : n;
+		note(&r->least_second, &r->most_second, all - c->second_bytes);
+		note(&r->least_taken, &r->most_taken,
+		     r->written_bytes - c->second_taken);
+	} else {
+		r->least_second = r->least_taken = UINT64_MAX;
 	}
 	c->second_bytes = all;
+	c->second_taken = r->written_bytes;
 	loop_timer_set(c->loop, c->second, SECOND);
 }
 

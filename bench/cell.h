@@ -72,6 +72,7 @@ struct cell_result {
 	struct model_stats model;
 	uint64_t most_dirtied, most_queued;
 	uint64_t least_second, most_second;	/* stable in each, measured */
+	uint64_t least_taken, most_taken;	/* ... accepted */
 	struct hist fsync_us, sync_write_us;	/* of the sync writer */
 	unsigned fsyncs;
 	struct hist bulk_us;		/* fsyncs of the first writer */

@@ -69,7 +69,7 @@ struct cell {
 	struct wb_server *server[CELL_SERVERS];
 	struct loop_deferred *turn;
 	struct loop_timer *next_turn, *second;
-	uint64_t second_bytes;		/* stable when it began */
+	uint64_t second_bytes, second_taken;	/* when it began */
 	struct cred *cred;
 	unsigned char *data;		/* address space for every slab */
 	uint64_t slab_bytes;

@@ -67,8 +67,9 @@ show(const struct cell_result *r)
 		       (double)r->group[i].least_bytes / 1e6,
 		       (double)r->group[i].most_bytes / 1e6, r->group[i].jain,
 		       (double)r->group[i].most_usec / 1e3);
-	printf("# seconds of %.1f to %.1f MB\n", (double)r->least_second / 1e6,
-	       (double)r->most_second / 1e6);
+	printf("# seconds of %.1f to %.1f MB on the disk, %.1f to %.1f taken\n",
+	       (double)r->least_second / 1e6, (double)r->most_second / 1e6,
+	       (double)r->least_taken / 1e6, (double)r->most_taken / 1e6);
 }
 
 static struct cell_result
@@ -174,25 +175,23 @@ weights_are_honoured_and_shared_by_a_users_sessions(void)
 	CU_ASSERT(r.group[1].jain >= 0.95 && r.group[2].jain >= 0.95);
 }
 
-static uint64_t
-flood_beside(unsigned loggers, uint64_t bytes_per_sec)
+/* Of 80 MB/s, 0.8 are theirs. */
+static void
+flood_gets_what_modest_writers_leave(void)
 {
 	struct cell_params p = params_of("disk", 1000 * MIB);
 	struct cell_result r;
 
+	p.slab_bytes = 1000 * MIB;
 	p.group[0].nr = 1;
 	p.group[1] = (struct cell_group) {
-		.nr = loggers, .bytes_per_sec = bytes_per_sec,
-		.write_bytes = 4096,
+		.nr = 20, .bytes_per_sec = 40000, .write_bytes = 4096,
 	};
 	r = run(&p);
-	return r.group[0].bytes;
-}
-
-static void
-flood_gets_what_modest_writers_leave(void)
-{
-	CU_ASSERT(flood_beside(20, 40000) >= flood_beside(0, 0) * 9 / 10);
+	CU_ASSERT(r.group[0].bytes >= 60 * 72 * 1000000ull);
+	CU_ASSERT(r.wb.throttle.balanced_rate >= 60 * 1000000ull);
+	CU_ASSERT(r.group[1].bytes >= 60 * 20 * 39000ull);
+	CU_ASSERT(r.group[1].most_usec <= 10000);
 }
 
 /* ---- those who ask for little ---- */
@@ -207,9 +206,15 @@ logger(const char *model, uint64_t limit, unsigned floods)
 	p.group[1] = (struct cell_group) {
 		.nr = 1, .bytes_per_sec = 1000, .write_bytes = 100,
 	};
+	p.group[2] = (struct cell_group) {
+		.nr = 1, .bytes_per_sec = 10000, .write_bytes = 1000,
+	};
+	p.usec = 215 * SECOND;		/* it uses up what it had at first */
 	r = run(&p);
 	CU_ASSERT(r.group[1].most_usec <= 10000);
-	CU_ASSERT(r.group[1].bytes >= 59000);
+	CU_ASSERT(r.group[1].bytes >= 199 * 1000);
+	CU_ASSERT(r.group[2].most_usec <= 10000);
+	CU_ASSERT(r.group[2].bytes >= 199 * 10000);
 }
 
 static void
@@ -225,9 +230,10 @@ logger_does_not_wait_beside_floods(void)
 
 /* What five writers on the first server get while as many write to a second. */
 static struct cell_result
-beside(unsigned others, const char *second, uint64_t stall_usec)
+beside_with(const char *first, uint64_t limit, unsigned others,
+	    const char *second, uint64_t stall_usec)
 {
-	struct cell_params p = params_of("disk", 1000 * MIB);
+	struct cell_params p = params_of(first, limit);
 
 	CU_ASSERT_PTR_NULL_FATAL(model_params_parse(&p.second, second));
 	p.group[0].nr = 5;
@@ -237,6 +243,24 @@ beside(unsigned others, const char *second, uint64_t stall_usec)
 	};
 	p.stall_usec = stall_usec;
 	return run(&p);
+}
+
+static struct cell_result
+beside(unsigned others, const char *second, uint64_t stall_usec)
+{
+	return beside_with("disk", 1000 * MIB, others, second, stall_usec);
+}
+
+/* Where the limit is too small for pacing. */
+static void
+stalled_server_leaves_room_at_a_small_limit_too(void)
+{
+	struct cell_result alone = beside_with("ssd", 100 * MIB, 0, "ssd", 0),
+			   r = beside_with("ssd", 100 * MIB, 5, "ssd", 1);
+
+	CU_ASSERT(r.wb.throttle.limit_waits > 0);
+	CU_ASSERT(r.group[0].bytes >= alone.group[0].bytes * 9 / 10);
+	CU_ASSERT(r.group[2].most_usec <= 10000);
 }
 
 static void
@@ -321,8 +345,10 @@ large_limit_and_slow_server_go_on_evenly(void)
 
 	p.group[0].nr = 10;
 	r = run(&p);
-	CU_ASSERT(r.least_second > 0);
 	CU_ASSERT(r.least_second * 10 >= r.most_second * 8);
+	/* and writers neither stop nor come in bursts at the wire's speed */
+	CU_ASSERT(r.least_taken >= 20000000 / 4);
+	CU_ASSERT(r.most_taken <= 20000000 * 3);
 }
 
 UNIT_TESTS(pace,
@@ -334,6 +360,7 @@ UNIT_TESTS(pace,
 	UNIT(flood_gets_what_modest_writers_leave),
 	UNIT(logger_does_not_wait_beside_floods),
 	UNIT(server_that_stalls_or_is_slow_does_not_slow_writers_on_another),
+	UNIT(stalled_server_leaves_room_at_a_small_limit_too),
 	UNIT(two_servers_are_used_as_well_as_one),
 	UNIT(limit_is_never_exceeded_whatever_it_is),
 	UNIT(commits_that_take_two_seconds_pause_nobody_for_long),
