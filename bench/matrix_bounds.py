@@ -24,7 +24,8 @@ flush each."""
 
 MIB = 1 << 20
 DISK, LINK = 80e6, 125e6        # bytes a second
-SEEK, JOURNAL = 0.008, 0.028    # seconds; the journal with its seek
+SEEK, JOURNAL_WRITE = 0.008, 0.020      # seconds
+JOURNAL = SEEK + JOURNAL_WRITE
 TURN = 8 * MIB
 WSIZE = MIB
 
