@@ -16,6 +16,7 @@
 #include "daemon/writeback/file.h"
 #include "rpc/nfs3_prot.h"
 #include "tests/names_rig.h"
+#include "tests/reserved_port.h"
 #include "tests/unit.h"
 
 /* What the server saw of WRITEs and READs. */
@@ -298,22 +299,6 @@ congestion_is_what_the_mount_says(void)
 }
 
 /* ---- ports ---- */
-
-static bool
-may_bind_reserved(void)
-{
-	struct sockaddr_in in = { .sin_family = AF_INET };
-	int fd = socket(AF_INET, SOCK_STREAM, 0), port, err = -1;
-
-	for (port = 1023; port >= 512 && err; port--) {
-		in.sin_port = htons((uint16_t)port);
-		err = bind(fd, (struct sockaddr *)&in, sizeof in);
-		if (err && errno != EADDRINUSE)
-			break;
-	}
-	close(fd);
-	return !err;
-}
 
 /* kofemann/ms-nfs41-client#13, sahlberg/libnfs#237: the server wants a port
    below 1024, and there was no way to choose */

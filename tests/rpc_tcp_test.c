@@ -9,6 +9,7 @@
 
 #include "rpc/parts.h"
 #include "rpc/socket.h"
+#include "tests/reserved_port.h"
 #include "tests/rpcfake.h"
 
 /* A listening socket; addr is where. */
@@ -226,22 +227,6 @@ a_refused_connection_is_tried_again(void)
 	CU_ASSERT_NOT_EQUAL(rpc_client_state(f.client), RPC_UP);
 	fake_stop(&f);
 	CU_ASSERT_EQUAL(o.err, -ECANCELED);
-}
-
-static bool
-may_bind_reserved(void)
-{
-	struct sockaddr_in in = { .sin_family = AF_INET };
-	int fd = socket(AF_INET, SOCK_STREAM, 0), port, err = -1;
-
-	for (port = 1023; port >= 512 && err; port--) {
-		in.sin_port = htons((uint16_t)port);
-		err = bind(fd, (struct sockaddr *)&in, sizeof in);
-		if (err && errno != EADDRINUSE)
-			break;
-	}
-	close(fd);
-	return !err;
 }
 
 static int
