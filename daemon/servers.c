@@ -222,7 +222,8 @@ check_keys(struct server *v, const struct config_server *c)
 	log_warning("server %s has several mounts, with different values of "
 		    "timeo, retrans, soft, resvport, slot_table_entries, "
 		    "congestion_*, commit_*, writeback_bounds or wbt_lat_usec; "
-		    "those of the first one used count for all: give them the same", v->name);
+		    "those of the first one used count for all: give them the "
+		    "same", v->name);
 }
 
 struct server *

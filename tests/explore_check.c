@@ -132,7 +132,8 @@ check_async(struct explore_state *x, const struct marks *m)
 {
 	struct wb_server *s = x->b.server;
 	struct wb *wb = x->b.wb;
-	bool wanted = throttle_waiting(wb) || throttle_over_background(wb);
+	bool wanted = !TAILQ_EMPTY(&wb->waiting) || wb_lacks_slots(wb) ||
+		      throttle_over_background(wb);
 	bool waits = s->async_pass.waits;
 	unsigned i;
 

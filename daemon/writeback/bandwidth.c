@@ -29,7 +29,6 @@ bandwidth_answered(struct bandwidth *b, uint64_t bytes, uint64_t took_usec,
 	uint64_t took, rate;
 
 	way(b, bytes, took_usec);
-
 	if (!b->measuring) {
 		b->measuring = more;
 		b->window_start = now;

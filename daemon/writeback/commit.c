@@ -309,11 +309,8 @@ due_by_bandwidth(const struct wb_file *f)
 static bool
 due_by_kernel(const struct wb_file *f)
 {
-	uint64_t cached = file_dirty_bytes(f) + f->bytes[EXTENT_WRITEBACK] +
-			  f->bytes[EXTENT_UNSTABLE];
-
 	return flusher_wanted(f->server) &&
-	       f->bytes[EXTENT_UNSTABLE] > cached / 2;
+	       f->bytes[EXTENT_UNSTABLE] > extent_live_bytes(f->bytes) / 2;
 }
 
 static bool

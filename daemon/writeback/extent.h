@@ -62,6 +62,14 @@ RB_HEAD(extent_offset_tree, extent);
 RB_HEAD(extent_dirty_tree, extent);
 RB_HEAD(extent_seq_tree, extent);
 
+/* Of bytes by state: those that are neither stable nor FAILED. */
+static inline uint64_t
+extent_live_bytes(const uint64_t bytes[EXTENT_STATE_NR])
+{
+	return bytes[EXTENT_DIRTY] + bytes[EXTENT_HELD] +
+	       bytes[EXTENT_WRITEBACK] + bytes[EXTENT_UNSTABLE];
+}
+
 static inline uint64_t
 extent_end(const struct extent *e)
 {

@@ -260,8 +260,7 @@ file_go_on(struct wb_file *f)
 uint64_t
 file_left_bytes(const struct wb_file *f)
 {
-	return file_dirty_bytes(f) + f->bytes[EXTENT_WRITEBACK] +
-	       f->bytes[EXTENT_UNSTABLE] + f->bytes[EXTENT_FAILED];
+	return extent_live_bytes(f->bytes) + f->bytes[EXTENT_FAILED];
 }
 
 uint64_t

@@ -138,10 +138,4 @@ file_all_written(const struct wb_file *f)
 	return RB_EMPTY(&f->to_write) && RB_EMPTY(&f->under_way);
 }
 
-static inline uint64_t
-file_dirty_bytes(const struct wb_file *f)
-{
-	return f->bytes[EXTENT_DIRTY] + f->bytes[EXTENT_HELD];
-}
-
 #endif

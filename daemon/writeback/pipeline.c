@@ -345,9 +345,7 @@ wb_drain(struct wb *wb, uint64_t now)
 uint64_t
 wb_left_bytes(const struct wb *wb)
 {
-	return wb->bytes[EXTENT_DIRTY] + wb->bytes[EXTENT_HELD] +
-	       wb->bytes[EXTENT_WRITEBACK] + wb->bytes[EXTENT_UNSTABLE] +
-	       wb->bytes[EXTENT_FAILED];
+	return extent_live_bytes(wb->bytes) + wb->bytes[EXTENT_FAILED];
 }
 
 void

@@ -57,6 +57,13 @@ struct wb {
 	struct wb_stats stats;
 };
 
+/* Does somebody lack list slots, for a post or to cut something? */
+static inline bool
+wb_lacks_slots(const struct wb *wb)
+{
+	return wb->starved_nr || !TAILQ_EMPTY(&wb->short_files);
+}
+
 static inline uint64_t
 wb_next_seq(struct wb *wb)
 {

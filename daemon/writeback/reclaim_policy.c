@@ -121,8 +121,7 @@ reclaim_served(const struct wb *wb)
 {
 	const struct slab *s;
 
-	if (TAILQ_EMPTY(&wb->waiting) || wb->starved_nr ||
-	    !TAILQ_EMPTY(&wb->short_files))
+	if (TAILQ_EMPTY(&wb->waiting) || wb_lacks_slots(wb))
 		return false;
 	TAILQ_FOREACH(s, &wb->waiting, wait_link)
 		if (!s->short_of_room || (!s->bytes[EXTENT_WRITEBACK] &&

@@ -28,9 +28,7 @@
 uint64_t
 share_dirtied(const struct wb_server *s)
 {
-	return s->granted_bytes + s->bytes[EXTENT_DIRTY] +
-	       s->bytes[EXTENT_HELD] + s->bytes[EXTENT_WRITEBACK] +
-	       s->bytes[EXTENT_UNSTABLE];
+	return s->granted_bytes + extent_live_bytes(s->bytes);
 }
 
 uint64_t

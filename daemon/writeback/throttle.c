@@ -46,9 +46,7 @@
 uint64_t
 throttle_dirtied(const struct wb *wb)
 {
-	return wb->granted_bytes + wb->bytes[EXTENT_DIRTY] +
-	       wb->bytes[EXTENT_HELD] + wb->bytes[EXTENT_WRITEBACK] +
-	       wb->bytes[EXTENT_UNSTABLE];
+	return wb->granted_bytes + extent_live_bytes(wb->bytes);
 }
 
 bool
@@ -58,25 +56,23 @@ throttle_over_background(const struct wb *wb)
 }
 
 bool
-throttle_waiting(const struct wb *wb)
-{
-	return !TAILQ_EMPTY(&wb->waiting) || wb->starved_nr ||
-	       !TAILQ_EMPTY(&wb->short_files);
-}
-
-bool
 throttle_urgent(const struct wb_server *s)
 {
 	const struct wb *wb = s->wb;
 
-	return wb->short_nr || s->held_nr || wb->starved_nr ||
-	       !TAILQ_EMPTY(&wb->short_files);
+	return wb->short_nr || s->held_nr || wb_lacks_slots(wb);
 }
 
 bool
 throttle_pushes(const struct wb_server *s)
 {
 	return throttle_over_background(s->wb) || pace_on(s);
+}
+
+static bool
+is_paced(const struct slab *s)
+{
+	return s->server && pace_on(s->server);
 }
 
 /* Do its writers run free no more? */
@@ -92,13 +88,7 @@ over_middle(const struct slab *s)
 	if (wb->limits.dirty_throttling == THROTTLE_FOREGROUND)
 		return s->server && share_dirtied(s->server) >
 				    pace_middle(wb, share_most(s->server));
-	return s->server && pace_on(s->server);
-}
-
-static bool
-is_paced(const struct slab *s)
-{
-	return s->server && pace_on(s->server);
+	return is_paced(s);
 }
 
 static uint64_t
@@ -112,9 +102,7 @@ static bool
 is_light(const struct slab *s)
 {
 	const struct wb *wb = s->wb;
-	uint64_t has = s->granted_bytes + s->bytes[EXTENT_DIRTY] +
-		       s->bytes[EXTENT_HELD] + s->bytes[EXTENT_WRITEBACK] +
-		       s->bytes[EXTENT_UNSTABLE];
+	uint64_t has = s->granted_bytes + extent_live_bytes(s->bytes);
 
 	return wb->limits.whole_grants && s->want && !s->want_inline &&
 	       s->want <= NFSWB_CHUNK_BYTES &&
@@ -409,10 +397,10 @@ throttle_wait(struct slab *s, uint64_t now)
 	hold(s, holder(s));
 	join_waiting(s);
 	reclaim_looked(s, s->waiting_for, now);
-	if (s->waiting_for == WAIT_LIMIT)
+	if (s->waiting_for == WAIT_LIMIT) {
 		pace_hungry(s, now);
-	if (s->waiting_for == WAIT_LIMIT)
 		wb->stats.throttle.limit_waits++;
+	}
 	wb_poke(wb);
 }
 
@@ -540,10 +528,16 @@ is_next(const struct slab *s)
 	return !s->wb->short_nr && !(s->server && s->server->held_nr);
 }
 
-/* To the end of those who wait for room. */
+/* Its wait is over: it gets room, or goes to those who wait for that. */
 static void
-queue_up(struct slab *s, enum waiting_for why, uint64_t now)
+serve_or_queue(struct slab *s, uint64_t now)
 {
+	enum waiting_for why = WAIT_LIMIT;
+
+	if (is_next(s) && serve_waiting(s, &why)) {
+		served(s, now);
+		return;
+	}
 	throttle_unwait(s, now);
 	s->waiting_for = why;
 	throttle_wait(s, now);
@@ -552,18 +546,12 @@ queue_up(struct slab *s, enum waiting_for why, uint64_t now)
 static void
 run_paced(struct wb *wb, uint64_t now)
 {
-	enum waiting_for why;
 	struct slab *s;
 
 	pace_run(wb, now);
 	while ((s = TAILQ_FIRST(&wb->paced)) &&
-	       (s->due_usec <= now || !is_paced(s))) {
-		why = WAIT_LIMIT;
-		if (is_next(s) && serve_waiting(s, &why))
-			served(s, now);
-		else
-			queue_up(s, why, now);
-	}
+	       (s->due_usec <= now || !is_paced(s)))
+		serve_or_queue(s, now);
 	if (s)
 		wb_due(wb, s->due_usec);
 }
@@ -573,17 +561,10 @@ static void
 run_driving(struct wb *wb, uint64_t now)
 {
 	struct slab *s, *next;
-	enum waiting_for why;
 
-	TAILQ_FOREACH_SAFE(s, &wb->driving, wait_link, next) {
-		if (!foreground_ended(s))
-			continue;
-		why = WAIT_LIMIT;
-		if (is_next(s) && serve_waiting(s, &why))
-			served(s, now);
-		else
-			queue_up(s, why, now);
-	}
+	TAILQ_FOREACH_SAFE(s, &wb->driving, wait_link, next)
+		if (foreground_ended(s))
+			serve_or_queue(s, now);
 }
 
 void
@@ -650,8 +631,8 @@ keep_ahead(struct slab *s)
 		ahead = s->ahead_nr *= 2;
 	if (ahead > ahead_max(s))
 		ahead = s->ahead_nr = ahead_max(s);
-	while (queued(s) < ahead && is_next(s) && !s->wb->starved_nr &&
-	       TAILQ_EMPTY(&s->wb->short_files) && !over_middle(s)) {
+	while (queued(s) < ahead && is_next(s) && !wb_lacks_slots(s->wb) &&
+	       !over_middle(s)) {
 		got = grant_chunk(s, NFSWB_CHUNK_BYTES, &why);
 		if (!got)
 			break;

@@ -21,9 +21,7 @@ uint64_t throttle_dirtied(const struct wb *);
 bool throttle_over_background(const struct wb *);
 /* ... or this server's writers don't run free any more: it has to write. */
 bool throttle_pushes(const struct wb_server *);
-/* Somebody waits for room. */
-bool throttle_waiting(const struct wb *);
-/* Room that this server can make: its writeback is urgent. */
+/* Somebody waits for room that this server can make: its writeback is urgent. */
 bool throttle_urgent(const struct wb_server *);
 
 /* Serves those who wait, in their order. */
