@@ -8,6 +8,7 @@
 #include <fcntl.h>
 
 #include "daemon/writeback/share.h"
+#include "daemon/writeback/room_queue.h"
 #include "daemon/writeback/throttle.h"
 #include "tests/unit.h"
 #include "tests/wb_bench.h"
@@ -125,7 +126,7 @@ data_in_messages_is_paced_too(void)
 
 	h = begin(&b, THROTTLE_IOLESS);
 	(void)write_on(&b, h, 32 * MIB);
-	throttle_unwait(b.slab, b.now);
+	room_queue_leave(b.slab, b.now);
 	n = slab_write(b.slab, h, data, sizeof data, 50 * MIB, b.now);
 	CU_ASSERT(n < (int64_t)sizeof data);
 	CU_ASSERT(b.slab->waiting);

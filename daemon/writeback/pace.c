@@ -37,18 +37,18 @@
  * nothing to steer by: one COMMIT passes it.  Where it has less than RANGE_EACH
  * for each who waits, portions would make small WRITEs of what little a file has,
  * and a disk would spend its time on seeks.  There writers run into the limit and
- * wait for the whole of what they ask for (throttle.c).
+ * wait for the whole of what they ask for (room_queue.c).
  */
 #include <stdlib.h>
 #include <sys/param.h>
 
+#include "daemon/writeback/grant.h"
 #include "daemon/writeback/pace.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/share.h"
 #include "daemon/writeback/throttle.h"
 
 #define GRANT_USEC 40000
-#define GRANT_MIN 4096u
 #define GRANT_MAX (1u << 20)
 #define PERIOD_USEC 200000
 #define HUNGRY_USEC 500000	/* so long after it had to wait */

@@ -2,7 +2,7 @@
 /*
  * pace.h - how fast the writers of a server may go, once they may not run free
  *
- * Pure arithmetic on what the pipeline counts; the grants are throttle.c's.
+ * Pure arithmetic on what the pipeline counts; the grants are grant.c's.
  */
 #ifndef NFSWB_PACE_H
 #define NFSWB_PACE_H

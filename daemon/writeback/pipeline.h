@@ -32,7 +32,7 @@ struct wb_limits {			/* global keys; 0 bytes are never valid */
 	uint64_t dirty_background_bytes;
 	enum dirty_throttling dirty_throttling;
 	enum reclaim_policy reclaim_policy;
-	bool whole_grants;		/* BOUND_GRANTS; see throttle.c */
+	bool whole_grants;		/* BOUND_GRANTS; see room_queue.c */
 	uint64_t dirty_expire_usec;
 	uint64_t clean_expire_usec;
 	uint64_t late_duplicate_usec;

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 
 #include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/room_queue.h"
 #include "daemon/writeback/throttle.h"
 
 /* Does [place, place + length) lie in what was granted and claimed? */
@@ -221,7 +222,7 @@ slab_write(struct slab *s, struct wb_handle *h, const void *data,
 		room = throttle_inline_room(s, &place);
 		if (!room) {
 			s->want_inline = true;
-			throttle_wait(s, now);
+			room_queue_join(s, now);
 			break;
 		}
 		n = length - done < room ? (uint32_t)(length - done) : room;

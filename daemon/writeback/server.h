@@ -27,7 +27,7 @@ enum wb_bounds {
 	BOUND_PASS = 1,			/* flusher.c */
 	BOUND_TAILS = 2,		/* flusher.c */
 	BOUND_COMMITS = 4,		/* commit_window.c */
-	BOUND_GRANTS = 8,		/* throttle.c, for all servers */
+	BOUND_GRANTS = 8,		/* room_queue.c, for all servers */
 	BOUND_ALL = 15,
 };
 

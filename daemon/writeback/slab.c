@@ -13,7 +13,7 @@
 
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/reclaim.h"
-#include "daemon/writeback/throttle.h"
+#include "daemon/writeback/room_queue.h"
 
 struct slab *
 slab_new(struct wb *wb, const struct shm_view *view,
@@ -92,7 +92,7 @@ slab_aim(struct slab *s, struct wb_server *to)
 	if (to)
 		to->granted_bytes += s->granted_bytes;
 	s->server = to;
-	throttle_aimed(s);
+	room_queue_aimed(s);
 }
 
 /* ---- chunks ---- */
@@ -229,7 +229,7 @@ slab_release(struct slab *s, uint64_t now)
 	s->released = true;
 	if (s->importing)
 		slab_import_end(s);
-	throttle_unwait(s, now);
+	room_queue_leave(s, now);
 	sated(s);
 	TAILQ_FOREACH_SAFE(c, &s->open, link, next)
 		(void)slab_take_back(s, c, true);

@@ -2,9 +2,9 @@
 /*
  * throttle.h - how much room a session gets, and when: a grant is the throttle
  *
- * Nothing here writes.  A slab that gets no room waits in wb->waiting, every
- * completion gives it another look; one that is paced waits in wb->paced until
- * its time has come.
+ * Nothing here writes.  Parts: room.c (how much room is there?), room_queue.c (who
+ * is next?), grant.c (handing it out), pace.c and share.c (how fast, and how much a
+ * server?).
  */
 #ifndef NFSWB_THROTTLE_H
 #define NFSWB_THROTTLE_H
@@ -26,10 +26,6 @@ bool throttle_urgent(const struct wb_server *);
 
 /* Serves those who wait, in their order. */
 void throttle_run(struct wb *, uint64_t now);
-void throttle_wait(struct slab *, uint64_t now);
-void throttle_unwait(struct slab *, uint64_t now);
-/* Its server is another now. */
-void throttle_aimed(struct slab *);
 
 /* Room for data that came in a message: bytes at *place, 0: none now. */
 uint32_t throttle_inline_room(struct slab *, uint64_t *place);
