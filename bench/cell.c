@@ -39,14 +39,29 @@ cell_look(struct cell *c)
 }
 
 static void
+look_at_age(struct cell *c, uint64_t now)
+{
+	unsigned i;
+
+	if (!c->params.expire_usec)
+		return;
+	for (i = 0; i < c->server_nr; i++)
+		c->result->most_age_usec =
+			MAX(c->result->most_age_usec,
+			    wb_server_stats(c->server[i], now)->oldest_dirty_us);
+}
+
+static void
 turn(void *arg)
 {
 	struct cell *c = arg;
 	uint64_t now = loop_now(c->loop), next;
 
+	look_at_age(c, now);
 	wb_run(c->wb, now);
 	c->result->turns++;
 	cell_look(c);
+	look_at_age(c, now);
 	next = wb_deadline(c->wb);
 	if (next == UINT64_MAX)
 		loop_timer_clear(c->loop, c->next_turn);
@@ -93,7 +108,8 @@ make_pipeline(struct cell *c)
 		.dirty_throttling = p->throttling,
 		.reclaim_policy = p->reclaim,
 		.whole_grants = p->server.bounds & BOUND_GRANTS,
-		.dirty_expire_usec = 30 * SECOND,
+		.dirty_expire_usec = p->expire_usec ? p->expire_usec
+						    : 30 * SECOND,
 		.clean_expire_usec = 3600 * SECOND,
 		.late_duplicate_usec = 10 * SECOND,
 	};

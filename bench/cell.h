@@ -42,6 +42,7 @@ struct cell_params {
 	uint64_t limit_bytes, background_bytes;
 	enum dirty_throttling throttling;
 	enum reclaim_policy reclaim;
+	uint64_t expire_usec;		/* as dirty_expire_centisecs; 0: 30 s */
 	uint64_t slab_bytes;		/* of a writer; 0: generously */
 	uint32_t wsize;
 	unsigned writers;
@@ -71,6 +72,8 @@ struct cell_result {
 	struct wb_stats wb;
 	struct model_stats model;
 	uint64_t most_dirtied, most_queued;
+	uint64_t most_age_usec;		/* of the oldest dirty byte; looked at in
+					   every turn, if expire_usec was said */
 	uint64_t least_second, most_second;	/* stable in each, measured */
 	uint64_t least_taken, most_taken;	/* ... accepted */
 	struct hist fsync_us, sync_write_us;	/* of the sync writer */
