@@ -201,18 +201,6 @@ resume_free(struct sessions *o)
 
 /* --- RESUME --- */
 
-static bool
-same_secret(const void *a, const void *b)
-{
-	const unsigned char *p = a, *q = b;
-	unsigned char diff = 0;
-	int i;
-
-	for (i = 0; i < RUNTIME_SECRET; i++)	/* in constant time */
-		diff |= p[i] ^ q[i];
-	return !diff;
-}
-
 static struct expected *
 find(struct resume *re, const nfswb_resume_args *a, uid_t uid)
 {
@@ -220,7 +208,7 @@ find(struct resume *re, const nfswb_resume_args *a, uid_t uid)
 
 	LIST_FOREACH(e, &re->expected, link)
 		if (e->record->id == a->session &&
-		    same_secret(e->record->secret, a->secret) &&
+		    runtime_same(e->record->secret, a->secret) &&
 		    e->record->cred->uid == uid)
 			return e;
 	return NULL;
@@ -245,106 +233,6 @@ take_memory(struct session *s, const struct runtime_session *record,
 	if (!err)
 		s->passed_nr = 0;	/* the memory's now */
 	return err;
-}
-
-static void
-looked(void *arg, int err, const char *text, const struct ns_answer *a)
-{
-	struct session *s = arg;
-
-	(void)a;
-	if (err)
-		log_warning(SESSION_FMT " resumes: %s", SESSION_ARG(s),
-			    text ? text : strerror(-err));
-	s->looks--;
-	if (s->owner->resume)
-		resume_check(s->owner);
-	session_put(s);
-}
-
-/* An append goes to the end of the file, so that must be known before the ring
-   is drained. */
-static void
-look_at(struct session *s, struct session_file *sf)
-{
-	struct namespace *ns = s->owner->env.ns;
-
-	if (!(sf->oflags & O_APPEND)) {
-		ns_look(ns, sf->file, s->peer.cred, NULL, NULL);
-		return;
-	}
-	s->looks++;
-	ns_look(ns, sf->file, s->peer.cred, looked, session_ref(s));
-}
-
-static void
-take_file(struct session *s, struct runtime_file *rf)
-{
-	struct wb_file *file = ns_restore(s->owner->env.ns, rf->description);
-	struct session_file *sf = NULL;
-	int err = -EINVAL;
-
-	if (file) {
-		sf = session_file_new(s, rf->number, file, rf->oflags, &err);
-		file_put(file);
-	}
-	if (sf) {
-		sf->record = rf;
-		look_at(s, sf);
-	} else {
-		log_error(SESSION_FMT ": its file %u can't be opened again: "
-			  "%s; %s", SESSION_ARG(s), rf->number,
-			  strerror(-err), rf->description);
-	}
-}
-
-static void
-take_files(struct session *s, const nfswb_resume_args *a)
-{
-	struct runtime_file *rf;
-	const nfswb_resume_file *c;
-	struct session_file *sf;
-	u_int i;
-
-	memset((void *)(uintptr_t)s->memory.view.shared, 0, NFSWB_FILES_MAX);
-	LIST_FOREACH(rf, &s->record->files, link)
-		take_file(s, rf);
-	for (i = 0; i < a->files.files_len; i++) {
-		c = &a->files.files_val[i];
-		sf = session_file(s, c->file);
-		if (!sf || !same_secret(sf->record->token, c->token)) {
-			log_warning(SESSION_FMT ": resumes a file %u that it "
-				    "has not open", SESSION_ARG(s), c->file);
-			continue;
-		}
-		sf->claimed = true;
-		if (c->reserved_end)
-			handle_reserved(sf->handle, c->reserved_end);
-	}
-}
-
-static struct wb_handle *
-handle_of(void *arg, uint32_t number)
-{
-	struct session_file *sf = session_file(arg, number);
-
-	return sf ? sf->handle : NULL;
-}
-
-/* The memory as the old instance left it becomes this one's. */
-static int
-take_list(struct session *s)
-{
-	struct nfswb_control *c = s->memory.view.control;
-	int err = session_make_slab(s);
-
-	if (err || s->memory.control_fd < 0)
-		return err;
-	slab_void_grants(s->slab);
-	atomic_store(&c->g_head, 0);
-	atomic_store(&c->g_tail, 0);
-	return slab_import_begin(s->slab, handle_of, s,
-				 session_now(s) * 1000 + 999);
 }
 
 static void
@@ -394,8 +282,7 @@ resume_request(struct request *r)
 	forget(e);
 	s->state = SESSION_RESUMING;
 	s->resuming = r;
-	take_files(s, a);
-	err = take_list(s);
+	err = takeover_begin(s, a);
 	if (err) {
 		s->broken = true;
 		session_hangup(s, err == -ENOMEM ? "no memory to resume" :
@@ -407,104 +294,24 @@ resume_request(struct request *r)
 
 /* --- import --- */
 
-static struct session *
-lowest(struct sessions *o)
-{
-	uint64_t seq, low = UINT64_MAX;
-	struct session *s, *best = NULL;
-
-	TAILQ_FOREACH(s, &o->list, link) {
-		if (s->state != SESSION_RESUMING || s->broken || !s->slab ||
-		    s->memory.control_fd < 0)
-			continue;
-		seq = slab_import_next(s->slab);
-		if (seq && seq < low) {
-			low = seq;
-			best = s;
-		}
-	}
-	return best;
-}
-
-static void
-set_tail(struct session *s)
-{
-	struct nfswb_control *c = s->memory.view.control;
-	uint64_t tail = atomic_load(&c->tail), head = atomic_load(&c->head);
-
-	s->tail = head;
-	if (s->broken || s->memory.control_fd < 0)
-		return;
-	if (head - tail <= s->memory.view.layout.ring_nr)
-		s->tail = slab_import_ringpos(s->slab, tail, head);
-	else
-		session_hangup(s, "its ring's head is out of range");
-	atomic_store(&c->tail, s->tail);
-}
-
-/* All entries, in sequence; -ENOBUFS: none can be cut now, try again when some
-   have been written back. */
-static int
-import_lists(struct sessions *o)
-{
-	uint64_t now = loop_now(o->env.loop);
-	unsigned long long nr = 0, lost_nr = 0;
-	struct session *s;
-	int err = 0;
-
-	while ((s = lowest(o))) {
-		err = slab_import_one(s->slab, now);
-		if (err && err != -ENOENT)
-			break;
-		nr++;
-		lost_nr += err == -ENOENT;
-		err = 0;
-	}
-	if (nr)
-		log_info("%llu extent%s of earlier sessions taken over", nr,
-			 nr == 1 ? "" : "s");
-	if (lost_nr)
-		log_error("%llu of them belong to no known file and are lost",
-			  lost_nr);
-	return err;
-}
-
 /* 0: who was resuming lives, or waits for the size of a file. */
 static int
 import(struct sessions *o)
 {
 	struct session *s;
 
-	if (import_lists(o)) {
+	if (takeover_lists(o)) {
 		loop_timer_set(o->env.loop, o->resume->again, AGAIN_USEC);
 		return -ENOBUFS;
 	}
 	TAILQ_FOREACH(s, &o->list, link) {
 		if (s->state != SESSION_RESUMING || s->looks)
 			continue;
-		set_tail(s);
+		takeover_tail(s);
 		s->state = SESSION_LIVE;
 		session_poke(s);
 	}
 	return 0;
-}
-
-/* Files that the client knows nothing of: their CLOSE was answered, or their
-   OPEN never was. */
-static void
-close_unclaimed(struct session *s)
-{
-	struct session_file *sf;
-	uint32_t i;
-
-	for (i = 0; i < s->file_room; i++) {
-		sf = s->file[i];
-		if (!sf || !sf->handle || sf->claimed)
-			continue;
-		handle_close(session_file_shut(sf), session_now(s), NULL,
-			     NULL);
-		session_file_free(sf);
-	}
 }
 
 static void
@@ -516,7 +323,7 @@ answer(struct session *s)
 		return;
 	s->resuming = NULL;
 	if (!s->blocked)
-		close_unclaimed(s);
+		takeover_unclaimed(s);
 	if (!s->hangup)
 		log_info(SESSION_FMT " resumed", SESSION_ARG(s));
 	session_hello_reply(r);

@@ -579,6 +579,18 @@ random_bytes(unsigned char *out)
 	return getrandom(out, RUNTIME_SECRET, 0) == RUNTIME_SECRET ? 0 : -EIO;
 }
 
+bool
+runtime_same(const void *a, const void *b)
+{
+	const unsigned char *p = a, *q = b;
+	unsigned char diff = 0;
+	int i;
+
+	for (i = 0; i < RUNTIME_SECRET; i++)	/* in constant time */
+		diff |= p[i] ^ q[i];
+	return !diff;
+}
+
 int
 runtime_born(struct runtime *rt, pid_t pid, uint64_t starttime,
 	     struct cred *cred, uint64_t data_bytes,

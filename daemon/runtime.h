@@ -10,6 +10,7 @@
 #ifndef NFSWB_RUNTIME_H
 #define NFSWB_RUNTIME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 #include <sys/types.h>
@@ -56,6 +57,9 @@ struct runtime *runtime_open(const char *dir, char **error);
 void runtime_close(struct runtime *);
 struct runtime_sessions *runtime_list(struct runtime *);
 struct runtime_hidden_list *runtime_hidden_list(struct runtime *);
+
+/* Are two secrets or tokens the same?  In constant time. */
+bool runtime_same(const void *, const void *);
 
 /* A session that never was before: its id is chosen here, secret at random.
    0 or -errno: it could not be written down. */

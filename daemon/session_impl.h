@@ -12,7 +12,8 @@
  *	request.c	a message from its arrival to its reply
  *	session_file.c	its open files by number
  *	api.c, api_file.c, api_write.c	what messages mean
- *	resume.c	sessions of an instance that died
+ *	resume.c	sessions of an instance that died come back
+ *	takeover.c	what it left of them becomes ours
  *	memory.c, peer.c, runtime.c	stand alone, each with its header
  */
 #ifndef NFSWB_SESSION_IMPL_H
@@ -28,6 +29,7 @@
 #include "daemon/runtime.h"
 #include "daemon/session.h"
 
+struct nfswb_resume_args;
 struct open_file;
 struct request;
 struct resume;
@@ -213,5 +215,18 @@ void resume_free(struct sessions *);
 void resume_request(struct request *);
 /* Goes on with the import as far as it can. */
 void resume_check(struct sessions *);
+
+/* --- takeover.c --- */
+/* Its files are opened again, its list is checked; args NULL: nobody is there
+   who could tell what of them he knows.  0 or -errno. */
+int takeover_begin(struct session *, const struct nfswb_resume_args *);
+/* The entries of all who are RESUMING join, in sequence; -ENOBUFS: none can be
+   cut now, try again when some have been written back. */
+int takeover_lists(struct sessions *);
+/* Its ring goes on behind the last entry. */
+void takeover_tail(struct session *);
+/* Closes files that the client knows nothing of: their CLOSE was answered, or
+   their OPEN never was. */
+void takeover_unclaimed(struct session *);
 
 #endif
