@@ -37,6 +37,7 @@ record_reader_reset(struct record_reader *r)
 	r->fragment_left = 0;
 	r->last = false;
 	r->length = 0;
+	r->elsewhere = 0;
 }
 
 /* The record that was whole at the last call is the caller's no more. */
@@ -50,7 +51,7 @@ forget_whole(struct record_reader *r)
 static bool
 is_too_long(const struct record_reader *r)
 {
-	return r->fragment_left > r->max - r->length;
+	return r->fragment_left > r->max - r->length - r->elsewhere;
 }
 
 /* Room for some of the current fragment's bytes behind what is here. */
@@ -163,6 +164,28 @@ record_feed(struct record_reader *r, const void *buf, size_t len, size_t *used)
 		*used += took;
 	}
 	return ret;
+}
+
+size_t
+record_left(const struct record_reader *r)
+{
+	return r->mark_got == 4 ? r->fragment_left : 0;
+}
+
+int
+record_elsewhere(struct record_reader *r, size_t n)
+{
+	r->elsewhere += n;
+	r->fragment_left -= (uint32_t)n;
+	return r->fragment_left ? 0 : end_fragment(r);
+}
+
+void
+record_cut(struct record_reader *r, size_t at, size_t n)
+{
+	memmove(r->data + at, r->data + at + n, r->length - at - n);
+	r->length -= n;
+	r->elsewhere += n;
 }
 
 unsigned char *

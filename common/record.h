@@ -24,6 +24,7 @@ struct record_reader {
 	bool last;
 	unsigned char *data;	/* the record so far */
 	size_t length, room;
+	size_t elsewhere;	/* bytes of it that did not come into data */
 };
 
 /* max: bytes a whole record may have. */
@@ -48,6 +49,17 @@ int record_feed(struct record_reader *, const void *buf, size_t len,
  */
 size_t record_room(struct record_reader *, void **buf);
 int record_took(struct record_reader *, size_t n);
+
+/*
+ * A part of a record may go elsewhere than into data.  record_left: bytes of the
+ * current fragment that are to come (0: a mark is due).  record_elsewhere: n of
+ * those were received by the caller; 1 when that completed the record, else 0.
+ * record_cut: of the bytes in data, n from at on are the caller's; what lies
+ * behind them moves up.
+ */
+size_t record_left(const struct record_reader *);
+int record_elsewhere(struct record_reader *, size_t n);
+void record_cut(struct record_reader *, size_t at, size_t n);
 
 /* Makes the memory of the record that is whole the caller's, who frees it;
    an empty one may have none: NULL. */

@@ -7,6 +7,11 @@
  * payload must stay until that is out), and failures, whose done must not be
  * called from inside what found them.  Done may do anything, freeing the client
  * included.
+ *
+ * A payload is received straight into the memory of its call (payload.h), which
+ * is written to by nobody once the call has ended: what of the reply is still to
+ * come is dropped then, and so is every later copy, since its xid is known no
+ * more.
  */
 #include <errno.h>
 #include <string.h>
@@ -32,8 +37,20 @@ leave_list(struct rpc_client *c, struct rpc_call *call)
 		TAILQ_REMOVE(&c->ready, call, link);
 		return;
 	}
+	c->connection.payload_nr -= call->out && call->into_nr;
 	slots_remove(&c->slots, call);
 	call_forget_xid(call);
+	answer_drop(c, call);
+}
+
+void
+answer_drop(struct rpc_client *c, const struct rpc_call *call)
+{
+	struct payload *p = &c->connection.payload;
+
+	if (p->owner != call)
+		return;
+	payload_drop(p);
 }
 
 void
@@ -72,13 +89,57 @@ log_refusal(struct rpc_client *c, const struct rpc_call *call,
 	c->denial_said = true;
 }
 
-/* Hands over a reply whose header is decoded; x stands at the results. */
+/* Of a payload that was received in place: as it was announced? */
+static int
+check_placed(const struct payload *p, uint64_t bytes, XDR *x)
+{
+	if (p->faulted)
+		return -EFAULT;
+	if (p->bytes != bytes || payload_left(p))
+		return -EIO;		/* the record ended before it */
+	return !rpc_pad(bytes) || XDR_INLINE(x, rpc_pad(bytes)) ? 0 : -EIO;
+}
+
+/* One that came with the record, whose call had not wholly left. */
+static int
+copy_payload(const struct rpc_call *call, uint64_t bytes, XDR *x)
+{
+	struct payload p = { .iov = call->into, .bytes = bytes,
+			     .iov_nr = call->into ? call->into_nr : 0 };
+	const void *data;
+
+	if (!bytes)
+		return 0;
+	if (bytes > INT32_MAX)
+		return -EIO;
+	data = XDR_INLINE(x, (u_int)bytes + rpc_pad(bytes));
+	if (!data)
+		return -EIO;
+	payload_copy(&p, data, (size_t)bytes);
+	return 0;
+}
+
+/* x stands behind the head. */
+static int
+take_payload(struct rpc_client *c, const struct rpc_call *call,
+	     const struct payload *p, XDR *x)
+{
+	int64_t bytes = call->payload ? call->payload(c->result) : -1;
+
+	if (bytes < 0)
+		return 0;
+	return p->owner == call ? check_placed(p, (uint64_t)bytes, x) :
+				  copy_payload(call, (uint64_t)bytes, x);
+}
+
+/* Hands over a reply whose header is decoded; x stands at the results, and
+   p tells of its payload. */
 static void
 finish_reply(struct rpc_client *c, struct rpc_call *call,
-	     const struct rpc_reply *reply, XDR *x)
+	     const struct rpc_reply *reply, const struct payload *p, XDR *x)
 {
 	xdrproc_t decode = (xdrproc_t)call->decode;
-	bool ok;
+	int err;
 
 	if (reply->err) {
 		log_refusal(c, call, reply);
@@ -91,12 +152,12 @@ finish_reply(struct rpc_client *c, struct rpc_call *call,
 		return;
 	}
 	memset(c->result, 0, call->res_bytes);
-	ok = decode(x, c->result);
-	if (!ok)
+	err = decode(x, c->result) ? take_payload(c, call, p, x) : -EIO;
+	if (err == -EIO)
 		log_warning("%s: %s: the server's reply can't be decoded",
 			    c->connection.name, rpc_is_nfs(c) ?
 			    nfs3_proc_name(call->proc) : "call");
-	finish(c, call, ok ? 0 : -EIO, ok ? c->result : NULL);
+	finish(c, call, err, err ? NULL : c->result);
 	xdr_free(decode, c->result);
 }
 
@@ -112,9 +173,56 @@ decode_header(const void *data, size_t len, XDR *x, struct rpc_reply *reply)
 	return rpc_decode_reply(x, reply);
 }
 
+/* Its payload's length, and x behind the head; -1: none, or the head is not whole
+   yet. */
+static int64_t
+payload_length(struct rpc_client *c, const struct rpc_call *call, XDR *x)
+{
+	xdrproc_t decode = (xdrproc_t)call->decode;
+	int64_t bytes = -1;
+
+	memset(c->result, 0, call->res_bytes);
+	if (decode(x, c->result))
+		bytes = call->payload(c->result);
+	xdr_free(decode, c->result);
+	return bytes;
+}
+
+size_t
+answer_head(struct rpc_client *c, const void *data, size_t len,
+	    struct payload *p)
+{
+	struct rpc_reply reply;
+	struct rpc_call *call;
+	int64_t bytes;
+	uint32_t xid;
+	XDR x;
+
+	p->known = true;
+	if (rpc_peek_reply(data, len, &xid) < 0)
+		return 0;
+	call = call_find(&c->table, xid);
+	/* of one that is half sent, or answered already, nothing is placed */
+	if (!call || !call->into_nr || call->early || call_is_half_sent(call))
+		return 0;
+	p->known = false;
+	if (decode_header(data, len, &x, &reply) < 0 || reply.err)
+		return 0;
+	bytes = payload_length(c, call, &x);
+	if (bytes < 0)
+		return 0;
+	p->known = true;
+	p->owner = call;
+	p->iov = call->into;
+	p->iov_nr = call->into ? call->into_nr : 0;
+	p->bytes = (uint64_t)bytes;
+	return xdr_getpos(&x);
+}
+
 int
 answer_record(struct rpc_client *c, const void *data, size_t len)
 {
+	const struct payload *p = &c->connection.payload;
 	struct rpc_call *call;
 	struct rpc_reply reply;
 	uint32_t xid;
@@ -130,15 +238,15 @@ answer_record(struct rpc_client *c, const void *data, size_t len)
 	}
 	if (decode_header(data, len, &x, &reply) < 0)
 		return -EBADMSG;
-	c->ops[call->proc].bytes_recv += len;
+	c->ops[call->proc].bytes_recv += len + p->at;
 	if (call_is_half_sent(call)) {
-		if (call_keep_reply(call, data, len) < 0)
+		if (call_keep_reply(call, data, len, p) < 0)
 			log_warning("%s: no memory to keep a reply; the call "
 				    "is sent again", c->connection.name);
 		return 0;
 	}
 	leave_list(c, call);
-	finish_reply(c, call, &reply, &x);
+	finish_reply(c, call, &reply, p, &x);
 	return 0;
 }
 
@@ -151,7 +259,7 @@ finish_kept(struct rpc_client *c, struct rpc_call *call)
 	if (decode_header(call->early, call->early_len, &x, &reply) < 0)
 		finish(c, call, -EIO, NULL);	/* it decoded when it came */
 	else
-		finish_reply(c, call, &reply, &x);
+		finish_reply(c, call, &reply, &call->early_payload, &x);
 }
 
 void

@@ -134,7 +134,8 @@ call_find(struct call_table *t, uint32_t xid)
 }
 
 int
-call_keep_reply(struct rpc_call *call, const void *data, size_t len)
+call_keep_reply(struct rpc_call *call, const void *data, size_t len,
+		const struct payload *p)
 {
 	if (call->early)
 		return 0;	/* a duplicate */
@@ -143,5 +144,6 @@ call_keep_reply(struct rpc_call *call, const void *data, size_t len)
 		return -ENOMEM;
 	memcpy(call->early, data, len);
 	call->early_len = len;
+	call->early_payload = *p;
 	return 0;
 }

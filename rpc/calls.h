@@ -9,6 +9,7 @@
 
 #include "rpc/client.h"
 #include "rpc/message.h"
+#include "rpc/payload.h"
 
 /* The list a call stands in says what is due next; see calls.c. */
 enum call_state { CALL_WAITING, CALL_SENDING, CALL_IN_FLIGHT, CALL_READY };
@@ -46,8 +47,12 @@ struct rpc_call {
 					   under way was out */
 	size_t early_len;
 	struct cred *cred;
+	struct payload early_payload;	/* of it, in place */
 	rpc_xdr_fn *decode;
 	size_t res_bytes;
+	const struct iovec *into;	/* the reply's payload */
+	int into_nr;
+	int64_t (*payload)(const void *res);
 	rpc_done_fn *done;
 	void *arg;
 	struct rpc_timing timing;
@@ -84,7 +89,8 @@ void call_assign_xid(struct call_table *, struct rpc_call *);
 void call_forget_xid(struct rpc_call *);
 struct rpc_call *call_find(struct call_table *, uint32_t xid);
 /* Keeps a reply for when the copy under way is out.  0 or -ENOMEM. */
-int call_keep_reply(struct rpc_call *, const void *data, size_t len);
+int call_keep_reply(struct rpc_call *, const void *data, size_t len,
+		    const struct payload *);
 
 /* Some bytes of the copy under way have left, but not all: it must be finished
    on this connection, or the connection ended. */

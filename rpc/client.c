@@ -33,6 +33,7 @@ take_slots(struct rpc_client *c)
 			c->tx_usec = now;
 		call->slot_usec = now;
 		call_assign_xid(&c->table, call);
+		c->connection.payload_nr += call->into_nr > 0;
 		send_add(&c->send, call);
 	}
 }
@@ -161,11 +162,18 @@ on_record(void *arg, const void *data, size_t len)
 	return err;
 }
 
+static size_t
+on_head(void *arg, const void *data, size_t len, struct payload *p)
+{
+	return answer_head(arg, data, len, p);
+}
+
 static const struct connection_events connection_events = {
 	.ready = on_ready,
 	.writable = on_writable,
 	.record = on_record,
 	.lost = on_lost,
+	.head = on_head,
 };
 
 static void
@@ -299,6 +307,7 @@ check_request(const struct rpc_request *r)
 	assert(r->proc < RPC_PROC_MAX);
 	assert(r->res_bytes <= RPC_RESULT_ROOM);
 	assert(r->class < RPC_CLASS_NR);
+	assert(!r->into_nr || (r->payload && r->decode));
 }
 
 /* Memory is freed by these, so they must not fail for memory. */
@@ -339,6 +348,9 @@ rpc_client_call(struct rpc_client *c, const struct rpc_request *r,
 	call->cred = r->cred ? cred_ref(r->cred) : NULL;
 	call->decode = r->decode;
 	call->res_bytes = r->res_bytes;
+	call->into = r->into;
+	call->into_nr = r->into_nr;
+	call->payload = r->payload;
 	call->done = r->done;
 	call->arg = r->arg;
 	call->timing.queued = loop_now(c->loop);
@@ -366,6 +378,13 @@ rpc_call_raise(struct rpc_call *call, enum rpc_class class)
 		slots_raise(&c->slots, call, class);
 		send_add(&c->send, call);
 	}
+}
+
+void
+rpc_call_drop_payload(struct rpc_call *call)
+{
+	answer_drop(call->client, call);
+	call->into = NULL;
 }
 
 void

@@ -69,7 +69,7 @@ struct rpc_call;
  * The answer.  err 0: res is the decoded result (the xdr_ function's type, valid
  * during the call only).  Else -errno: -ETIMEDOUT (soft), -EIO (the server
  * denied or garbled it, text in the log), -EACCES (AUTH error), -EFAULT (the
- * payload could not be read), -ECANCELED (rpc_client_free).
+ * payload's memory could not be read, or written), -ECANCELED (rpc_client_free).
  */
 typedef void rpc_done_fn(void *arg, int err, const void *res,
 			 const struct rpc_timing *);
@@ -92,6 +92,16 @@ struct rpc_request {
 	uint64_t payload_bytes;
 	rpc_xdr_fn *decode;
 	size_t res_bytes;		/* sizeof the decoded result */
+	/*
+	 * Where the payload of the reply goes, an opaque at its end; into_nr 0: it
+	 * has none.  decode is of what stands before it, its length included, and
+	 * payload tells that length (-1: none follows).  It is received straight
+	 * into into, which must stay until done, as the memory must, or until
+	 * rpc_call_drop_payload; what of it has no room there is dropped.
+	 */
+	const struct iovec *into;
+	int into_nr;
+	int64_t (*payload)(const void *res);
 	rpc_done_fn *done;
 	void *arg;
 };
@@ -109,6 +119,10 @@ int rpc_client_call(struct rpc_client *, const struct rpc_request *,
 		    struct rpc_call **out);
 /* Raises a call's class while it still waits for its slot. */
 void rpc_call_raise(struct rpc_call *, enum rpc_class);
+
+/* Its reply's payload is not wanted any more: from now on nothing is received
+   into its memory.  The call goes on. */
+void rpc_call_drop_payload(struct rpc_call *);
 
 /* The most calls of class BACKGROUND in flight at once; slot_nr at first. */
 void rpc_client_set_background_depth(struct rpc_client *, unsigned depth);

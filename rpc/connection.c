@@ -28,6 +28,11 @@
 #define REPLY_MAX (1048576u + 65536u)
 #define READS_MAX 32		/* at one event, then it is others' turn */
 #define ROOM_MIN 4096		/* else several small replies at a time */
+#define HEAD_MIN 28u		/* of a reply: up to its status */
+#define HEAD_USUAL 128u		/* READ's, with attributes */
+#define HEAD_STEP 32u		/* it was longer */
+#define HEAD_MAX 2048u		/* what has no end then is no head */
+#define PAYLOAD_IOV 64
 
 static void attempt(struct connection *);
 
@@ -42,6 +47,13 @@ connection_random(struct connection *c)
 }
 
 static void
+forget_record(struct connection *c)
+{
+	record_reader_reset(&c->reader);
+	memset(&c->payload, 0, sizeof c->payload);
+}
+
+static void
 drop_socket(struct connection *c)
 {
 	loop_timer_clear(c->loop, c->timer);
@@ -52,7 +64,7 @@ drop_socket(struct connection *c)
 	c->fd = -1;
 	c->state = RPC_DOWN;
 	c->waiting = false;
-	record_reader_reset(&c->reader);
+	forget_record(c);
 }
 
 static uint64_t
@@ -151,11 +163,81 @@ deliver(struct connection *c)
 	}
 	if (!err) {
 		c->failure_nr = 0;
+		forget_record(c);
 		return true;
 	}
 	connection_reset(c, err == -ENOMEM ? "out of memory" :
 			    "the server sent what is no reply");
 	return false;
+}
+
+/* ---- heads and payloads ---- */
+
+/* Bytes of the payload that stand next on the wire; 0: others do. */
+static size_t
+payload_due(const struct connection *c)
+{
+	size_t left = record_left(&c->reader);
+
+	return payload_left(&c->payload) < left ?
+	       (size_t)payload_left(&c->payload) : left;
+}
+
+/* How much may be taken before the head is looked at (again), or the payload goes
+   on in another fragment. */
+static size_t
+head_due(const struct connection *c)
+{
+	size_t have = c->reader.length;
+
+	if (payload_left(&c->payload))
+		return 4 - c->reader.mark_got;
+	if (!c->payload_nr || c->payload.known)
+		return SIZE_MAX;
+	return 4 - c->reader.mark_got +
+	       (have < c->head_len ? c->head_len - have : HEAD_STEP);
+}
+
+/* More of the record is here. */
+static void
+look_at_head(struct connection *c)
+{
+	struct payload *p = &c->payload;
+	size_t have = c->reader.length, head, n;
+
+	if (!c->payload_nr || p->known || have < HEAD_MIN)
+		return;
+	head = c->events->head(c->arg, c->reader.data, have, p);
+	if (!p->known)
+		p->known = have > HEAD_MAX;
+	if (!head)
+		return;
+	c->head_len = head;
+	n = have - head;
+	if (n > p->bytes)
+		n = (size_t)p->bytes;
+	payload_copy(p, c->reader.data + head, n);
+	record_cut(&c->reader, head, n);
+}
+
+/* Some bytes that came in the buffer: 1 a record is whole, 0, or -errno. */
+static int
+feed_step(struct connection *c, const unsigned char *buf, size_t len,
+	  size_t *used)
+{
+	size_t n = payload_due(c);
+	int ret;
+
+	if (n) {
+		*used = n < len ? n : len;
+		payload_copy(&c->payload, buf, *used);
+		return record_elsewhere(&c->reader, *used);
+	}
+	n = head_due(c);
+	ret = record_feed(&c->reader, buf, n < len ? n : len, used);
+	if (!ret)
+		look_at_head(c);
+	return ret;
 }
 
 static bool
@@ -165,7 +247,7 @@ feed(struct connection *c, size_t len)
 	int ret;
 
 	while (at < len) {
-		ret = record_feed(&c->reader, c->buffer + at, len - at, &used);
+		ret = feed_step(c, c->buffer + at, len - at, &used);
 		at += used;
 		if (ret == 1 && !deliver(c))
 			return false;
@@ -179,19 +261,12 @@ feed(struct connection *c, size_t len)
 	return true;
 }
 
-/* One recv; false where nothing more is to be read now. */
-static bool
-read_once(struct connection *c)
-{
-	void *room;
-	size_t room_len = record_room(&c->reader, &room);
-	bool direct = room_len >= ROOM_MIN;
-	ssize_t n;
+/* ---- reading ---- */
 
-	n = recv(c->fd, direct ? room : c->buffer,
-		 direct ? room_len : sizeof c->buffer, MSG_DONTWAIT);
-	if (n < 0 && errno == EINTR)
-		return true;
+/* Of a recv: false where nothing more is to be read now. */
+static bool
+got(struct connection *c, ssize_t n)
+{
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		return false;
 	if (n <= 0) {
@@ -200,6 +275,80 @@ read_once(struct connection *c)
 		return false;
 	}
 	c->heard_usec = c->rx_usec = loop_now(c->loop);
+	return true;
+}
+
+/* What may stand behind this much of the payload: the rest of its record, the
+   next one's head. */
+static size_t
+behind(const struct connection *c, uint64_t bytes)
+{
+	size_t rest = record_left(&c->reader) - (size_t)bytes;
+
+	if (bytes < payload_due(c))
+		return 0;
+	if (bytes < payload_left(&c->payload))
+		return 4;		/* it goes on in another fragment */
+	rest += 4 + c->head_len;
+	return rest < sizeof c->buffer ? rest : sizeof c->buffer;
+}
+
+/* One recv straight to where the payload is wanted; what is to be dropped, to
+   the buffer. */
+static bool
+read_payload(struct connection *c)
+{
+	struct iovec iov[PAYLOAD_IOV + 1];
+	struct msghdr m = { .msg_iov = iov };
+	size_t due = payload_due(c), tail;
+	uint64_t bytes;
+	ssize_t n;
+	int nr;
+
+	nr = payload_gather(&c->payload, due, iov, PAYLOAD_IOV, &bytes);
+	tail = nr ? behind(c, bytes) :
+		    due < sizeof c->buffer ? due : sizeof c->buffer;
+	if (tail)
+		iov[nr++] = (struct iovec){ c->buffer, tail };
+	m.msg_iovlen = (size_t)nr;
+	n = recvmsg(c->fd, &m, MSG_DONTWAIT);
+	if (n < 0 && errno == EINTR)
+		return true;
+	if (n < 0 && errno == EFAULT) {
+		c->payload.faulted = true;
+		payload_drop(&c->payload);
+		return true;
+	}
+	if (!got(c, n))
+		return false;
+	if ((uint64_t)n < bytes)
+		bytes = (uint64_t)n;
+	c->payload.at += bytes;
+	if (bytes && record_elsewhere(&c->reader, bytes) && !deliver(c))
+		return false;
+	return feed(c, (size_t)n - bytes);
+}
+
+/* One recv; false where nothing more is to be read now. */
+static bool
+read_once(struct connection *c)
+{
+	void *room;
+	size_t due = head_due(c), room_len;
+	bool direct;
+	ssize_t n;
+
+	if (payload_due(c))
+		return read_payload(c);
+	room_len = due == SIZE_MAX ? record_room(&c->reader, &room) : 0;
+	direct = room_len >= ROOM_MIN;
+	if (!direct)
+		room_len = due < sizeof c->buffer ? due : sizeof c->buffer;
+	n = recv(c->fd, direct ? room : c->buffer, room_len, MSG_DONTWAIT);
+	if (n < 0 && errno == EINTR)
+		return true;
+	if (!got(c, n))
+		return false;
 	if (!direct)
 		return feed(c, (size_t)n);
 	return !record_took(&c->reader, (size_t)n) || deliver(c);
@@ -317,6 +466,7 @@ connection_init(struct connection *c, struct loop *loop,
 	c->random = random;
 	c->fd = -1;
 	c->state = RPC_DOWN;
+	c->head_len = HEAD_USUAL;
 	record_reader_init(&c->reader, REPLY_MAX);
 	c->name = strdup(p->name ? p->name : "server");
 	c->timer = loop_timer(loop, on_timer, c);

@@ -6,6 +6,7 @@
  *	writable there is room in the socket (asked for by connection_want_write)
  *	record   a whole record came; data is good during the call
  *	lost     it was up and is no more; why in words
+ *	head     a record that may have a payload has begun, see payload.h
  *
  * All come from the loop.  connection_want makes it when there is none; while it
  * is wanted it is made again and again, with growing pauses.  Any of these may
@@ -16,6 +17,7 @@
 
 #include "common/record.h"
 #include "rpc/client.h"
+#include "rpc/payload.h"
 
 struct connection_events {
 	void (*ready)(void *arg);
@@ -23,6 +25,11 @@ struct connection_events {
 	int (*record)(void *arg, const void *data, size_t len);	/* -errno:
 						   garbage, reset */
 	void (*lost)(void *arg, const char *why);
+	/* Fills in known, owner, iov and bytes where the head is whole; the
+	   payload begins there, and owner is NULL where there is none.  Returns
+	   the head's length, 0: not known yet, or plain. */
+	size_t (*head)(void *arg, const void *data, size_t len,
+		       struct payload *);
 };
 
 #define CONNECTION_BUFFER 65536	/* a recv of small replies */
@@ -56,6 +63,10 @@ struct connection {
 	struct loop_watch *watch;
 	struct loop_timer *timer;
 	struct record_reader reader;
+	unsigned payload_nr;		/* replies with one are to come: heads
+					   are read apart */
+	struct payload payload;		/* of the record under way */
+	size_t head_len;		/* of the last with a payload */
 	unsigned char buffer[CONNECTION_BUFFER];
 };
 

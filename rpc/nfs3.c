@@ -152,3 +152,12 @@ nfs3_xdr_write_args(XDR *x, WRITE3args *args)
 	       bytes_in_place(x, &args->data.data_val, &args->data.data_len,
 			      NFS3_DATA_MAX);
 }
+
+int64_t
+nfs3_read_payload(const void *res)
+{
+	const READ3res_head *head = res;
+
+	return head->status == NFS3_OK ?
+	       (int64_t)head->READ3res_head_u.resok.data_length : -1;
+}

@@ -36,4 +36,7 @@ const char *nfs3_status_name(nfsstat3);
 bool_t nfs3_xdr_read_res(XDR *, READ3res *);
 bool_t nfs3_xdr_write_args(XDR *, WRITE3args *);
 
+/* Of a READ3res_head: the bytes of data that follow, -1: none (a refusal). */
+int64_t nfs3_read_payload(const void *res);
+
 #endif

@@ -53,6 +53,11 @@ rpc_is_nfs(const struct rpc_client *c)
 
 /* answer.c */
 int answer_record(struct rpc_client *, const void *data, size_t len);
+/* connection.h's head event. */
+size_t answer_head(struct rpc_client *, const void *data, size_t len,
+		   struct payload *);
+/* What of the record under way is this call's goes nowhere from now on. */
+void answer_drop(struct rpc_client *, const struct rpc_call *);
 /* Takes the call from where it stands; its done comes with the next
    answer_ready: err, or the reply that it keeps. */
 void answer_later(struct rpc_client *, struct rpc_call *, int err);

@@ -46,6 +46,7 @@ renew_xid(struct rpc_client *c, struct rpc_call *call, uint64_t now)
 	    !nfs3_is_idempotent(call->proc) ||
 	    !is_due(call->xid_usec, c->major_usec, now))
 		return;
+	answer_drop(c, call);
 	call_assign_xid(&c->table, call);
 	call->xid_usec = 0;
 	call->reconnected = false;
