@@ -225,7 +225,9 @@ make(struct cell *c)
 		err = cell_net_init(&c->net[i], c->loop, &c->params, i);
 	if (!err)
 		err = make_pipeline(c);
-	return err ? err : make_writers(c);
+	if (!err)
+		err = make_writers(c);
+	return err ? err : cell_trace_start(c);
 }
 
 static void
@@ -245,6 +247,7 @@ unmake(struct cell *c)
 	loop_deferred_free(c->loop, c->turn);
 	loop_timer_free(c->loop, c->next_turn);
 	loop_timer_free(c->loop, c->second);
+	loop_timer_free(c->loop, c->trace);
 	if (c->data)
 		munmap(c->data, c->slab_bytes);
 	cred_put(c->cred);
@@ -288,7 +291,6 @@ take_group(struct cell *c, unsigned group, unsigned from)
 			   (double)w->measured_bytes;
 		r->least_bytes = MIN(r->least_bytes, w->measured_bytes);
 		r->most_bytes = MAX(r->most_bytes, w->measured_bytes);
-		r->most_usec = MAX(r->most_usec, w->most_usec);
 	}
 	r->jain = squares > 0 ? (double)r->bytes * (double)r->bytes /
 				(nr * squares) : 0;

@@ -11,6 +11,8 @@
 #ifndef NFSWB_BENCH_CELL_H
 #define NFSWB_BENCH_CELL_H
 
+#include <stdio.h>
+
 #include "daemon/writeback/pipeline.h"
 #include "daemon/writeback/server.h"
 #include "daemon/writeback/stats.h"
@@ -26,6 +28,7 @@ struct cell_group {			/* of writers that are alike */
 	uint64_t bytes_per_sec;		/* 0: as fast as it is let */
 	uint64_t write_bytes;		/* 0: 1 MiB */
 	unsigned uid, weight;		/* as slab_set_user; 0: not called */
+	uint64_t start_usec, stop_usec;	/* they write; 0: all the time */
 };
 
 struct cell_params {
@@ -53,12 +56,13 @@ struct cell_params {
 					   write until time is up */
 	uint64_t seed;
 	uint64_t usec;			/* how long, at most */
+	FILE *trace;			/* see cell_trace.c; may be NULL */
 };
 
 struct cell_group_result {
 	uint64_t bytes, least_bytes, most_bytes;	/* accepted; of one */
 	double jain;			/* how even: 1 / nr to 1 */
-	uint64_t most_usec;		/* that one write took */
+	struct hist write_us;		/* that a write took */
 };
 
 struct cell_result {

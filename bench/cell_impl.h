@@ -55,8 +55,10 @@ struct writer {
 	uint64_t random;
 	bool waits;			/* for room */
 	bool ended;			/* all of its file is stable */
+	uint64_t start_usec;		/* when all began */
 	uint64_t began_usec, fsync_usec;	/* this write; 0: no fsync out */
-	uint64_t measured_bytes, most_usec;
+	uint64_t measured_bytes;
+	uint64_t traced_bytes;		/* offset, when it was last traced */
 };
 
 struct cell {
@@ -68,7 +70,7 @@ struct cell {
 	struct wb *wb;
 	struct wb_server *server[CELL_SERVERS];
 	struct loop_deferred *turn;
-	struct loop_timer *next_turn, *second;
+	struct loop_timer *next_turn, *second, *trace;
 	uint64_t second_bytes, second_taken;	/* when it began */
 	struct cred *cred;
 	unsigned char *data;		/* address space for every slab */
@@ -80,6 +82,8 @@ struct cell {
 
 /* What is dirtied now counts for most_dirtied. */
 void cell_look(struct cell *);
+/* When there is a trace: all its lines, from now on. */
+int cell_trace_start(struct cell *);
 /* group NULL: the sync writer. */
 int writer_start(struct cell *, struct writer *, unsigned nr,
 		 const struct cell_group *);

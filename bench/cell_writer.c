@@ -178,9 +178,11 @@ next_usec(struct writer *w, uint64_t now)
 static void
 wrote(struct writer *w, uint64_t now)
 {
-	if (w->began_usec >= w->cell->measure_usec &&
-	    now - w->began_usec > w->most_usec)
-		w->most_usec = now - w->began_usec;
+	const struct cell *c = w->cell;
+
+	if (w->group && w->began_usec >= c->measure_usec)
+		hist_add(&c->result->group[w->group - c->params.group].write_us,
+			 now - w->began_usec);
 }
 
 /* Is this writer to fsync now? */
@@ -237,12 +239,21 @@ go_on(void *arg)
 	}
 }
 
+static bool
+is_over(const struct writer *w, uint64_t now)
+{
+	return w->group && w->group->stop_usec &&
+	       now >= w->start_usec + w->group->stop_usec;
+}
+
 /* A new write begins. */
 static void
 begin(void *arg)
 {
 	struct writer *w = arg;
 
+	if (is_over(w, loop_now(w->cell->loop)))
+		return;
 	w->began_usec = loop_now(w->cell->loop);
 	w->left = w->sync ? SYNC_BYTES :
 		  w->group->write_bytes ? w->group->write_bytes : MIB;
@@ -319,6 +330,7 @@ writer_start(struct cell *c, struct writer *w, unsigned nr,
 	w->group = group;
 	w->sync = !group;
 	w->chunk = NFSWB_NO_CHUNK;
+	w->start_usec = loop_now(c->loop);
 	w->random = c->params.seed * 1000003 + nr;
 	w->timer = loop_timer(c->loop, begin, w);
 	w->go_on = loop_deferred(c->loop, go_on, w);
@@ -328,8 +340,8 @@ writer_start(struct cell *c, struct writer *w, unsigned nr,
 	if (!err)
 		err = open_file(w);
 	if (!err)
-		loop_timer_set(c->loop, w->timer,
-			       next_random(w) % START_USEC);
+		loop_timer_set(c->loop, w->timer, next_random(w) % START_USEC +
+			       (group ? group->start_usec : 0));
 	return err;
 }
 

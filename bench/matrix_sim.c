@@ -9,277 +9,11 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 
-#include "bench/cell.h"
-
-#define KIB 1024ull
-#define MIB (1ull << 20)
-
-struct option {
-	const char *name, *what;
-	bool (*set)(struct cell_params *, const char *value);
-};
-
-static bool
-number(const char *text, uint64_t *n)
-{
-	char *end;
-
-	errno = 0;
-	*n = strtoull(text, &end, 10);
-	if (errno || end == text)
-		return false;
-	switch (*end) {
-	case 'K':
-		*n <<= 10;
-		end++;
-		break;
-	case 'M':
-		*n <<= 20;
-		end++;
-		break;
-	case 'G':
-		*n <<= 30;
-		end++;
-		break;
-	}
-	return !*end;
-}
-
-static bool
-yes(const char *text, bool *b)
-{
-	*b = !strcmp(text, "1");
-	return *b || !strcmp(text, "0");
-}
-
-/* Which of the words, separated by a blank, it is. */
-static bool
-choice(const char *text, const char *words, unsigned *nr)
-{
-	size_t len = strlen(text), n;
-
-	for (*nr = 0; *words; words += n + (words[n] == ' '), ++*nr) {
-		n = strcspn(words, " ");
-		if (n == len && !memcmp(words, text, n))
-			return true;
-	}
-	return false;
-}
-
-static bool
-set_model(struct cell_params *p, const char *v)
-{
-	const char *wrong = model_params_parse(&p->model, v);
-
-	if (wrong)
-		fprintf(stderr, "matrix_sim: model: %s\n%s", wrong,
-			model_params_help());
-	return !wrong;
-}
-
-static bool
-set_policy(struct cell_params *p, const char *v)
-{
-	return choice(v, "split single none",
-		      (unsigned *)&p->server.congestion_policy);
-}
-
-static bool
-set_priority(struct cell_params *p, const char *v)
-{
-	return choice(v, "ahead fifo", (unsigned *)&p->server.commit_priority);
-}
-
-static bool
-set_rule(struct cell_params *p, const char *v)
-{
-	return choice(v, "bandwidth kernel",
-		      (unsigned *)&p->server.commit_rule);
-}
-
-static bool
-set_throttling(struct cell_params *p, const char *v)
-{
-	return choice(v, "ioless foreground none",
-		      (unsigned *)&p->throttling);
-}
-
-/* "pass+commits"; "none" */
-static bool
-set_bounds(struct cell_params *p, const char *v)
-{
-	unsigned all = BOUND_NONE, nr;
-	char word[16];
-	size_t n;
-
-	for (; *v; v += n + (v[n] == '+')) {
-		n = strcspn(v, "+");
-		snprintf(word, sizeof word, "%.*s", (int)n, v);
-		if (!choice(word, "none pass tails commits grants all", &nr))
-			return false;
-		all |= nr == 5 ? BOUND_ALL : nr ? 1u << (nr - 1) : 0;
-	}
-	p->server.bounds = (enum wb_bounds)all;
-	return true;
-}
-
-static bool
-set_limit(struct cell_params *p, const char *v)
-{
-	return number(v, &p->limit_bytes) && p->limit_bytes;
-}
-
-static bool
-set_background(struct cell_params *p, const char *v)
-{
-	return number(v, &p->background_bytes) && p->background_bytes;
-}
-
-static bool
-set_congestion(struct cell_params *p, const char *v)
-{
-	return number(v, &p->server.congestion_bytes) &&
-	       p->server.congestion_bytes;
-}
-
-static bool
-set_writers(struct cell_params *p, const char *v)
-{
-	uint64_t n;
-
-	p->writers = number(v, &n) && n <= 10000 ? (unsigned)n : 0;
-	return p->writers > 0;
-}
-
-static bool
-set_reclaim(struct cell_params *p, const char *v)
-{
-	return choice(v, "wait write timed", (unsigned *)&p->reclaim);
-}
-
-static bool
-set_slab(struct cell_params *p, const char *v)
-{
-	return number(v, &p->slab_bytes) && p->slab_bytes % (64 * KIB) == 0;
-}
-
-static bool
-set_file(struct cell_params *p, const char *v)
-{
-	return number(v, &p->file_bytes) && p->file_bytes % MIB == 0;
-}
-
-static bool
-set_copy(struct cell_params *p, const char *v)
-{
-	return number(v, &p->copy_bytes_per_sec) && p->copy_bytes_per_sec;
-}
-
-static bool
-set_slots(struct cell_params *p, const char *v)
-{
-	uint64_t n;
-
-	p->server.slot_nr = number(v, &n) && n <= 1024 ? (unsigned)n : 0;
-	return p->server.slot_nr > 0;
-}
-
-static bool
-set_wsize(struct cell_params *p, const char *v)
-{
-	uint64_t n;
-
-	p->wsize = number(v, &n) && n <= MIB ? (uint32_t)n : 0;
-	return p->wsize >= 4096;
-}
-
-static bool
-set_seed(struct cell_params *p, const char *v)
-{
-	return number(v, &p->seed);
-}
-
-static bool
-set_seconds(struct cell_params *p, const char *v)
-{
-	bool ok = number(v, &p->usec) && p->usec && p->usec <= 1000000;
-
-	p->usec *= 1000000;
-	return ok;
-}
-
-static bool
-set_sync(struct cell_params *p, const char *v)
-{
-	return yes(v, &p->sync_writer);
-}
-
-static bool
-set_bulk(struct cell_params *p, const char *v)
-{
-	return number(v, &p->bulk_bytes) && p->bulk_bytes % MIB == 0;
-}
-
-static const struct option options[] = {
-	{ "model", "the server: a preset, then what differs", set_model },
-	{ "limit", "dirty_bytes", set_limit },
-	{ "background", "dirty_background_bytes (limit / 2)",
-	  set_background },
-	{ "congestion", "congestion_kb, in bytes (limit / 8, 512K at least)",
-	  set_congestion },
-	{ "writers", "each with a file of its own", set_writers },
-	{ "policy", "congestion_policy: split, single, none", set_policy },
-	{ "priority", "commit_priority: ahead, fifo", set_priority },
-	{ "rule", "commit_rule: bandwidth, kernel", set_rule },
-	{ "bounds", "of none, pass, tails, commits, grants, all; a+b", set_bounds },
-	{ "throttling", "dirty_throttling: none, ioless, foreground (none)",
-	  set_throttling },
-	{ "reclaim", "reclaim_policy: wait, write, timed (wait)", set_reclaim },
-	{ "slab", "slab_bytes (more than is felt)", set_slab },
-	{ "file", "each writer ends after so many bytes and an fsync", set_file },
-	{ "copy", "bytes a second of a writer (5G)", set_copy },
-	{ "sync", "1: and a sync writer, 4 KiB every 100 ms", set_sync },
-	{ "bulk", "the first writer fsyncs after so many bytes", set_bulk },
-	{ "slots", "calls in flight (16)", set_slots },
-	{ "wsize", "bytes (1M)", set_wsize },
-	{ "seconds", "simulated (200)", set_seconds },
-	{ "seed", "", set_seed },
-	{ NULL, NULL, NULL },
-};
-
-static void
-usage(FILE *to)
-{
-	const struct option *o;
-
-	fprintf(to, "matrix_sim [NAME=VALUE...]\n\n");
-	for (o = options; o->name; o++)
-		fprintf(to, "  %-12s %s\n", o->name, o->what);
-	fprintf(to, "\nmodels:\n%s", model_params_help());
-}
-
-static int
-set(struct cell_params *p, const char *arg)
-{
-	const struct option *o;
-	size_t len = strcspn(arg, "=");
-
-	for (o = options; o->name; o++) {
-		if (strlen(o->name) != len || memcmp(o->name, arg, len) ||
-		    !arg[len])
-			continue;
-		if (o->set(p, arg + len + 1))
-			return 0;
-		break;
-	}
-	fprintf(stderr, "matrix_sim: %s: not understood\n", arg);
-	return -EINVAL;
-}
+#include "bench/cell_options.h"
 
 static void
 say(const char *name, double value)
@@ -353,6 +87,18 @@ say_reclaim(const struct cell_result *r)
 	say("reclaim_written", (double)wb->reclaim.written_bytes / 1e6);
 }
 
+/* Of writers since they are measured. */
+static void
+say_group(const struct cell_params *p, const struct cell_result *r)
+{
+	const struct cell_group_result *g = &r->group[0];
+
+	say("taken_bw", (double)g->bytes * 1e6 /
+	    (double)(r->run_usec - p->measure_usec) / 1e6);
+	say("jain", g->jain);
+	say_hist("taking", &g->write_us);
+}
+
 /* Bandwidth in MB/s (10^6), sizes in MB (10^6), times in ms. */
 static void
 report(const struct cell_params *p, const struct cell_result *r)
@@ -404,6 +150,7 @@ report(const struct cell_params *p, const struct cell_result *r)
 	}
 	if (p->bulk_bytes)
 		say_hist("bulk", &r->bulk_us);
+	say_group(p, r);
 	say_reclaim(r);
 	say("run_seconds", (double)r->run_usec / 1e6);
 	say("ended", r->ended);
@@ -411,44 +158,23 @@ report(const struct cell_params *p, const struct cell_result *r)
 	say("cpu_seconds", cpu_seconds());
 }
 
-static void
-set_defaults(struct cell_params *p)
-{
-	if (!p->background_bytes)
-		p->background_bytes = p->limit_bytes / 2;
-	if (!p->server.congestion_bytes)
-		p->server.congestion_bytes =
-			p->limit_bytes / 8 > 512 * KIB ?
-			p->limit_bytes / 8 : 512 * KIB;
-}
-
 int
 main(int argc, char **argv)
 {
-	struct cell_params p = {
-		.server = { .name = "sim", .slot_nr = 16,
-			    .congestion_policy = CONGESTION_SPLIT },
-		.limit_bytes = 100 * MIB,
-		.throttling = THROTTLE_NONE,
-		.wsize = MIB,
-		.writers = 1,
-		.copy_bytes_per_sec = 5000000000,
-		.seed = 1,
-		.usec = 200 * 1000000ull,
-	};
+	struct cell_params p;
 	struct cell_result result;
 	int i, err;
 
 	if (argc > 1 && (!strcmp(argv[1], "-h") ||
 			 !strcmp(argv[1], "--help"))) {
-		usage(stdout);
+		cell_options_help(stdout);
 		return 0;
 	}
-	model_params_parse(&p.model, "disk");
+	cell_params_init(&p);
 	for (i = 1; i < argc; i++)
-		if (set(&p, argv[i]) < 0)
+		if (cell_option(&p, argv[i]) < 0)
 			return 2;
-	set_defaults(&p);
+	cell_params_settle(&p);
 	err = cell_run(&p, &result);
 	if (err) {
 		fprintf(stderr, "matrix_sim: %s\n", err == -EDEADLK ?
@@ -456,5 +182,9 @@ main(int argc, char **argv)
 		return 1;
 	}
 	report(&p, &result);
+	if (p.trace && fclose(p.trace)) {
+		perror("matrix_sim: trace");
+		return 1;
+	}
 	return 0;
 }
