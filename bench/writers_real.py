@@ -20,7 +20,7 @@ def sample(bench, model):
     """What is counted from the beginning."""
     s = bench.stat()
     v = s['servers'][0]
-    w = v['ops']['WRITE']
+    w = v['ops'].get('WRITE', {'bytes_sent': 0, 'ops': 0})
     if 'disk=' in model:        # what went out may lie in its memory
         done = real.counters(bench.server)['disk_written_bytes']
     else:
