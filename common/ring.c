@@ -6,6 +6,7 @@
  * per thread.  A slot is used again grant_nr grants later, and a chunk is
  * granted again only after it was taken, so no slot is overwritten untaken.
  */
+#include "common/crash.h"
 #include "common/ring.h"
 
 int
@@ -53,8 +54,10 @@ ring_grant(struct shm_view *v, uint32_t chunk)
 	uint64_t head = atomic_load_explicit(&c->g_head,
 					     memory_order_relaxed);
 
+	crash_point();
 	atomic_store_explicit(&v->grant[head & (v->layout.grant_nr - 1)],
 			      chunk, memory_order_relaxed);
+	crash_point();
 	atomic_store_explicit(&c->g_head, head + 1, memory_order_release);
 }
 

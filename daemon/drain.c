@@ -25,6 +25,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "common/crash.h"
 #include "daemon/request.h"
 #include "daemon/session_impl.h"
 
@@ -161,8 +162,10 @@ drain_to(struct session *s, uint64_t until, unsigned budget)
 	d = take_until(s, until, budget);
 	if (s->tail != before) {
 		s->active = true;
+		crash_point();
 		atomic_store_explicit(&s->memory.view.control->tail, s->tail,
 				      memory_order_seq_cst);
+		crash_point();
 		if (!s->in_turn)
 			session_poke(s);
 	}
@@ -217,6 +220,7 @@ drain_rest(struct session *s)
 	s->active = false;
 	flag = s->empty_naps < NAPS_MAX || stays_up(s) ? NFSWB_NAP :
 							 NFSWB_RING;
+	crash_point();
 	atomic_store_explicit(&c->d_sleeps, flag, memory_order_seq_cst);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!missed_something(s, flag)) {

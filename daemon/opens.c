@@ -13,6 +13,7 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+#include "common/crash.h"
 #include "daemon/session_impl.h"
 
 struct open_file {
@@ -27,9 +28,11 @@ tell(struct session_file *sf, bool shared)
 {
 	struct memory *m = &sf->session->memory;
 
-	if (m->data_bytes)
-		atomic_store_explicit(&m->view.shared[sf->number], shared,
-				      memory_order_seq_cst);
+	if (!m->data_bytes)
+		return;
+	crash_point();
+	atomic_store_explicit(&m->view.shared[sf->number], shared,
+			      memory_order_seq_cst);
 }
 
 static void

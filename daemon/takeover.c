@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/crash.h"
 #include "common/log.h"
 #include "daemon/session_impl.h"
 #include "include/nfswb_prot.h"
@@ -77,6 +78,7 @@ take_files(struct session *s, const nfswb_resume_args *a)
 	struct session_file *sf;
 	u_int i;
 
+	crash_point();
 	memset((void *)(uintptr_t)s->memory.view.shared, 0, NFSWB_FILES_MAX);
 	LIST_FOREACH(rf, &s->record->files, link)
 		take_file(s, rf);
@@ -112,8 +114,11 @@ take_list(struct session *s)
 	if (err || s->memory.control_fd < 0)
 		return err;
 	slab_void_grants(s->slab);
+	crash_point();
 	atomic_store(&c->g_head, 0);
+	crash_point();
 	atomic_store(&c->g_tail, 0);
+	crash_point();
 	return slab_import_begin(s->slab, handle_of, s,
 				 session_now(s) * 1000 + 999);
 }
@@ -159,7 +164,9 @@ takeover_tail(struct session *s)
 		s->tail = slab_import_ringpos(s->slab, tail, head);
 	else
 		session_hangup(s, "its ring's head is out of range");
+	crash_point();
 	atomic_store(&c->tail, s->tail);
+	crash_point();
 }
 
 int

@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 
+#include "common/crash.h"
 #include "lib/error.h"
 #include "lib/post.h"
 #include "lib/resume.h"
@@ -73,9 +74,12 @@ ring_if_wanted(struct nfswb *wb)
 static void
 post(struct nfswb *wb, const struct nfswb_ring_entry *entry)
 {
+	crash_point();
 	*ring_slot(&wb->shm, wb->head) = *entry;
 	wb->head++;
+	crash_point();
 	atomic_store(&wb->shm.control->head, wb->head);
+	crash_point();
 	ring_if_wanted(wb);
 }
 
@@ -88,6 +92,7 @@ post_claimed(struct nfswb *wb, struct nfswb_file *f, const struct claim *c,
 		.file = f->number, .kind = kind,
 	};
 
+	crash_point();
 	if (c->length <= COPY_LOCKED_MAX) {
 		source_copy(from, wb->shm.data + c->place, c->length);
 		post(wb, &entry);

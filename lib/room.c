@@ -16,6 +16,7 @@
  */
 #include <errno.h>
 
+#include "common/crash.h"
 #include "lib/call.h"
 #include "lib/error.h"
 #include "lib/post.h"
@@ -54,8 +55,10 @@ chunk_take(struct nfswb *wb, struct chunk *c, uint32_t nr)
 static void
 chunk_leave(struct nfswb *wb, struct chunk *c)
 {
-	if (c->nr != NFSWB_NO_CHUNK)
+	if (c->nr != NFSWB_NO_CHUNK) {
+		crash_point();
 		atomic_fetch_or(&wb->shm.mark[c->nr], NFSWB_MARK_CLOSED);
+	}
 	chunk_forget(wb, c);
 }
 
@@ -154,6 +157,7 @@ claim_in(struct nfswb *wb, struct chunk *c, const struct need *need,
 		if (n > need->bytes)
 			n = (uint32_t)need->bytes;
 	} while (!atomic_compare_exchange_weak(word, &mark, mark + n));
+	crash_point();
 	note_use(wb, c, limit, fill, fill + n);
 	out->place = (uint64_t)c->nr * NFSWB_CHUNK_BYTES + fill;
 	out->length = n;
@@ -246,7 +250,9 @@ room_ask(struct nfswb *wb, uint32_t chunk)
 	if (chunk != NFSWB_NO_CHUNK || wb->chunkless_nr)
 		atomic_store_explicit(&c->want_chunk, chunk,
 				      memory_order_relaxed);
+	crash_point();
 	atomic_store(&c->c_waits, 1);
+	crash_point();
 }
 
 void

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/queue.h>
+#include <bsd/sys/queue.h>
+#include <sys/param.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -41,9 +42,19 @@ struct held {
 	struct wb_call *call;
 };
 
+struct late {
+	STAILQ_ENTRY(late) link;
+	uint64_t at_usec;
+	struct stored *file;
+	uint64_t offset;
+	size_t len;
+	unsigned char bytes[];
+};
+
 struct server {
 	unsigned refs;
 	struct stored file[FILES];
+	STAILQ_HEAD(, late) late;
 	bool hold, mute;
 	int fail;
 	uint64_t max_size;
@@ -69,7 +80,7 @@ struct rig {
 	struct namespace *ns;
 	struct sessions *sessions;
 	struct loop_deferred *turn;
-	struct loop_timer *next;
+	struct loop_timer *next, *land;
 	bool killed, keep_dir;
 };
 
@@ -121,6 +132,16 @@ server_put(struct server *sv)
 }
 
 static void
+store(struct stored *f, uint64_t at, const void *data, size_t len)
+{
+	if (at + len > FILE_ROOM)
+		abort();
+	memcpy(f->data + at, data, len);
+	if (at + len > f->size)
+		f->size = at + len;
+}
+
+static void
 do_call(struct namespace *ns, struct wb_call *c)
 {
 	struct stored *f = by_fh(ns->server, c->fh);
@@ -133,18 +154,68 @@ do_call(struct namespace *ns, struct wb_call *c)
 	c->written = c->count;
 	c->committed = c->stable;
 	memset(c->verf, 7, sizeof c->verf);
-	if (c->kind == WB_CALL_SETSIZE)
+	if (c->kind == WB_CALL_SETSIZE) {
+		if (c->offset < f->size)
+			memset(f->data + c->offset, 0, f->size - c->offset);
 		f->size = c->offset;
+	}
 	for (i = 0; c->kind == WB_CALL_WRITE && !c->err && i < c->iov_nr;
 	     i++) {
-		if (at + c->iov[i].iov_len > FILE_ROOM)
-			abort();
-		memcpy(f->data + at, c->iov[i].iov_base, c->iov[i].iov_len);
+		store(f, at, c->iov[i].iov_base, c->iov[i].iov_len);
 		at += c->iov[i].iov_len;
-		if (at > f->size)
-			f->size = at;
 	}
 	c->done(c, loop_now(ns->loop));
+}
+
+static void
+keep_late(struct server *sv, const struct wb_call *c, uint64_t at_usec)
+{
+	struct late *l;
+	size_t at = 0;
+	int i;
+
+	if (c->kind != WB_CALL_WRITE)
+		return;
+	l = malloc(sizeof *l + c->count);
+	l->at_usec = at_usec;
+	l->file = by_fh(sv, c->fh);
+	l->offset = c->offset;
+	l->len = c->count;
+	for (i = 0; i < c->iov_nr; at += c->iov[i++].iov_len)
+		memcpy(l->bytes + at, c->iov[i].iov_base, c->iov[i].iov_len);
+	STAILQ_INSERT_TAIL(&sv->late, l, link);
+}
+
+void
+rig_late(struct rig *killed, uint64_t usec)
+{
+	struct held *h;
+
+	STAILQ_FOREACH(h, &killed->ns->calls, link)
+		keep_late(killed->ns->server, h->call,
+			  loop_now(killed->loop) + usec);
+}
+
+/* Those whose time it is; and when the next one comes. */
+static void
+land(void *arg)
+{
+	struct rig *g = arg;
+	struct server *sv = g->ns->server;
+	uint64_t now = loop_now(g->loop), next = UINT64_MAX;
+	struct late *l, *more;
+
+	STAILQ_FOREACH_SAFE(l, &sv->late, link, more) {
+		if (l->at_usec > now) {
+			next = MIN(next, l->at_usec);
+			continue;
+		}
+		STAILQ_REMOVE(&sv->late, l, late, link);
+		store(l->file, l->offset, l->bytes, l->len);
+		free(l);
+	}
+	if (next != UINT64_MAX)
+		loop_timer_set(g->loop, g->land, next - now);
 }
 
 static int
@@ -495,6 +566,7 @@ start(struct rig *g, struct server *server)
 
 	g->turn = loop_deferred(g->loop, turn, g);
 	g->next = loop_timer(g->loop, turn, g);
+	g->land = loop_timer(g->loop, land, g);
 	g->wb = wb_new(&limits, &hooks, g, loop_now(g->loop));
 	g->ns = calloc(1, sizeof *g->ns);
 	g->ns->loop = g->loop;
@@ -506,6 +578,7 @@ start(struct rig *g, struct server *server)
 	STAILQ_INIT(&g->ns->calls);
 	g->ns->wb_server = wb_server_new(g->wb, &params, &calls, g->ns,
 					 loop_now(g->loop));
+	land(g);
 	env.wb = g->wb;
 	env.ns = g->ns;
 	g->sessions = sessions_new(&env, listen_at(g->dir), g->dir, &error);
@@ -519,6 +592,7 @@ struct rig *
 rig_new(void)
 {
 	struct rig *g = calloc(1, sizeof *g);
+	struct server *server;
 
 	strcpy(g->dir, "/tmp/nfswb-sessions.XXXXXX");
 	if (!mkdtemp(g->dir))
@@ -526,7 +600,9 @@ rig_new(void)
 	g->loop = vloop_new(1000000);
 	g->config = config_default();
 	g->config->slab_bytes = 4u << 20;
-	start(g, calloc(1, sizeof(struct server)));
+	server = calloc(1, sizeof *server);
+	STAILQ_INIT(&server->late);
+	start(g, server);
 	return g;
 }
 
@@ -588,6 +664,7 @@ rig_free(struct rig *g)
 	wb_free(g->wb);
 	loop_deferred_free(g->loop, g->turn);
 	loop_timer_free(g->loop, g->next);
+	loop_timer_free(g->loop, g->land);
 	loop_deferred_free(g->loop, g->ns->soon);
 	server_put(g->ns->server);
 	free(g->ns);
@@ -1012,13 +1089,22 @@ client_post_raw(struct client *c, const struct nfswb_ring_entry *e)
 	atomic_store(&c->view.control->head, c->head);
 }
 
-bool
-client_post(struct client *c, uint32_t file, uint64_t offset, const void *data,
-	    uint32_t length)
+void
+client_wants(struct client *c, uint32_t bytes)
+{
+	struct nfswb_control *ctl = c->view.control;
+
+	atomic_store(&ctl->want, bytes);
+	atomic_store(&ctl->want_chunk, c->chunk);
+	atomic_store(&ctl->c_waits, 1);
+}
+
+static bool
+post(struct client *c, uint32_t file, enum nfswb_ring_kind kind,
+     uint64_t offset, const void *data, uint32_t length)
 {
 	struct nfswb_ring_entry e = { .offset = offset, .length = length,
-				      .file = file,
-				      .kind = NFSWB_RING_WRITE };
+				      .file = file, .kind = kind };
 	uint64_t mark;
 	uint32_t fill;
 
@@ -1040,4 +1126,18 @@ client_post(struct client *c, uint32_t file, uint64_t offset, const void *data,
 	memcpy(c->view.data + e.place, data, length);
 	client_post_raw(c, &e);
 	return true;
+}
+
+bool
+client_post(struct client *c, uint32_t file, uint64_t offset, const void *data,
+	    uint32_t length)
+{
+	return post(c, file, NFSWB_RING_WRITE, offset, data, length);
+}
+
+bool
+client_append(struct client *c, uint32_t file, const void *data,
+	      uint32_t length)
+{
+	return post(c, file, NFSWB_RING_APPEND, 0, data, length);
 }

@@ -27,6 +27,9 @@ struct rig *rig_again(struct rig *killed);
    be freed after the one that came again. */
 void rig_kill(struct rig *);
 void rig_free(struct rig *);
+/* The WRITEs that the killed one had under way reach the server so much later, if
+   one came again by then. */
+void rig_late(struct rig *killed, uint64_t usec);
 struct config *rig_config(struct rig *);
 struct sessions *rig_sessions(struct rig *);
 const char *rig_dir(const struct rig *);
@@ -93,6 +96,11 @@ int client_resume(struct client *, const struct client *old, uint32_t file,
 /* By shared memory: claims room (false: none), copies, posts; no bell. */
 bool client_post(struct client *, uint32_t file, uint64_t offset,
 		 const void *, uint32_t length);
+/* The same, to the end of file. */
+bool client_append(struct client *, uint32_t file, const void *,
+		   uint32_t length);
+/* Says that it waits for so much room. */
+void client_wants(struct client *, uint32_t bytes);
 /* An entry as it stands. */
 void client_post_raw(struct client *, const struct nfswb_ring_entry *);
 

@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <sys/param.h>
 
+#include "common/crash.h"
 #include "daemon/writeback/grant.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/reclaim.h"
@@ -41,6 +42,7 @@ grant_open(struct slab *s, uint64_t most, enum waiting_for *why)
 	assert(c->live_nr == 0);
 	c->granted = c->posted = 0;
 	account_grant(s, c, bytes);
+	crash_point();
 	atomic_store(&s->view.mark[c - s->chunk],
 		     (uint64_t)bytes * NFSWB_MARK_LIMIT_1);
 	slab_chunk_move(s, c, CHUNK_OPEN);
@@ -57,6 +59,7 @@ grant_raise(struct slab *s, struct chunk *c, uint64_t most)
 	if (!bytes)
 		return 0;
 	account_grant(s, c, bytes);
+	crash_point();
 	atomic_fetch_add(&s->view.mark[c - s->chunk],
 			 (uint64_t)bytes * NFSWB_MARK_LIMIT_1);
 	return bytes;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "common/crash.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/room_queue.h"
 #include "daemon/writeback/throttle.h"
@@ -226,7 +227,9 @@ slab_write(struct slab *s, struct wb_handle *h, const void *data,
 			break;
 		}
 		n = length - done < room ? (uint32_t)(length - done) : room;
+		crash_point();
 		memcpy(s->view.data + place, from + done, n);
+		crash_point();
 		atomic_fetch_add(&s->view.mark[place / NFSWB_CHUNK_BYTES], n);
 		r.offset = offset + done;
 		r.place = place;

@@ -11,6 +11,7 @@
  */
 #include <stdlib.h>
 
+#include "common/crash.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/reclaim.h"
 #include "daemon/writeback/room_queue.h"
@@ -156,6 +157,7 @@ slab_take_back(struct slab *s, struct chunk *c, bool force)
 
 	if (c->state != CHUNK_OPEN)
 		return 0;
+	crash_point();
 	m = force ? atomic_fetch_or(mark, NFSWB_MARK_CLOSED)
 		  : atomic_load(mark);
 	fill = nfswb_mark_fill(m);
@@ -213,8 +215,10 @@ slab_void_grants(struct slab *s)
 {
 	uint32_t i;
 
-	for (i = 0; i < s->view.layout.chunk_nr; i++)
+	for (i = 0; i < s->view.layout.chunk_nr; i++) {
+		crash_point();
 		atomic_fetch_or(&s->view.mark[i], NFSWB_MARK_CLOSED);
+	}
 }
 
 /* ---- the end, and what is told ---- */

@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <sys/param.h>
 
+#include "common/crash.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/reclaim.h"
 
@@ -137,6 +138,7 @@ entry_of(const struct extent *e)
 void
 slab_list_state(struct extent *e, enum nfswb_list_state state)
 {
+	crash_point();
 	atomic_store_explicit(&entry_of(e)->state, state,
 			      memory_order_release);
 }
@@ -144,6 +146,7 @@ slab_list_state(struct extent *e, enum nfswb_list_state state)
 void
 slab_relength(struct extent *e)
 {
+	crash_point();
 	atomic_store_explicit(&entry_of(e)->length_ringpos,
 			      (uint64_t)e->ringpos << 32 | e->length,
 			      memory_order_release);
@@ -154,16 +157,23 @@ slab_publish(struct extent *e, enum nfswb_list_state state)
 {
 	struct nfswb_list_entry *l = entry_of(e);
 
+	crash_point();
 	l->offset = e->offset;
+	crash_point();
 	l->place = e->place;
+	crash_point();
 	l->file = e->file_nr;
 	slab_list_state(e, state);
 	slab_relength(e);
+	crash_point();
 	atomic_store_explicit(&l->seq, e->seq, memory_order_release);
+	crash_point();
 }
 
 void
 slab_strike(struct extent *e)
 {
+	crash_point();
 	atomic_store_explicit(&entry_of(e)->seq, 0, memory_order_release);
+	crash_point();
 }

@@ -20,6 +20,7 @@
  */
 #include <sys/param.h>
 
+#include "common/crash.h"
 #include "daemon/writeback/foreground.h"
 #include "daemon/writeback/grant.h"
 #include "daemon/writeback/pipeline_impl.h"
@@ -310,6 +311,7 @@ slab_serve(struct slab *s, uint64_t now)
 		slab_import_end(s);
 	}
 	slab_check_closed(s);
+	crash_point();
 	if (atomic_exchange(&ctl->c_waits, 0)) {
 		s->want = atomic_load(&ctl->want);
 		s->want_chunk = atomic_load(&ctl->want_chunk);
