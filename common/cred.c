@@ -19,9 +19,9 @@ static int
 is_same(const struct cred *c, uid_t uid, gid_t gid, const gid_t *group,
 	unsigned group_nr)
 {
-	return c->uid == uid && c->gid == gid && c->group_nr == group_nr &&
+	return c->uid == uid && c->gid == gid && c->all_nr == group_nr &&
 	       (!group_nr ||
-		!memcmp(c->group, group, group_nr * sizeof *group));
+		!memcmp(c->all, group, group_nr * sizeof *group));
 }
 
 struct cred *
@@ -29,19 +29,20 @@ cred_get(uid_t uid, gid_t gid, const gid_t *group, unsigned group_nr)
 {
 	struct cred **bucket = bucket_of(uid, gid), *c;
 
-	if (group_nr > CRED_GROUPS_MAX)
-		group_nr = CRED_GROUPS_MAX;
 	for (c = *bucket; c; c = c->next)
 		if (is_same(c, uid, gid, group, group_nr))
 			return cred_ref(c);
-	c = calloc(1, sizeof *c);
+	c = calloc(1, sizeof *c + group_nr * sizeof *group);
 	if (!c)
 		return NULL;
 	c->uid = uid;
 	c->gid = gid;
-	c->group_nr = group_nr;
-	if (group_nr)
-		memcpy(c->group, group, group_nr * sizeof *group);
+	c->all_nr = group_nr;
+	c->group_nr = group_nr < CRED_GROUPS_MAX ? group_nr : CRED_GROUPS_MAX;
+	if (group_nr) {
+		memcpy(c->all, group, group_nr * sizeof *group);
+		memcpy(c->group, group, c->group_nr * sizeof *group);
+	}
 	c->refs = 1;
 	c->next = *bucket;
 	*bucket = c;
@@ -66,4 +67,15 @@ cred_put(struct cred *c)
 		;
 	*p = c->next;
 	free(c);
+}
+
+bool
+cred_in_group(const struct cred *c, gid_t gid)
+{
+	unsigned i;
+
+	for (i = 0; i < c->all_nr; i++)
+		if (c->all[i] == gid)
+			return true;
+	return c->gid == gid;
 }

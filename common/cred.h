@@ -8,6 +8,7 @@
 #ifndef NFSWB_CRED_H
 #define NFSWB_CRED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -20,13 +21,15 @@ struct cred {
 	gid_t group[CRED_GROUPS_MAX];
 	unsigned refs;
 	struct cred *next;	/* in the interning table */
+	unsigned all_nr;
+	gid_t all[];		/* the groups, also those beyond group[] */
 };
 
-/* The one object for these; group_nr beyond 16 is cut to 16.  NULL: no
-   memory.  The caller owns a reference. */
+/* The one object for these.  NULL: no memory.  The caller owns a reference. */
 struct cred *cred_get(uid_t uid, gid_t gid, const gid_t *group,
 		      unsigned group_nr);
 struct cred *cred_ref(struct cred *);
 void cred_put(struct cred *);	/* NULL is fine */
+bool cred_in_group(const struct cred *, gid_t);
 
 #endif

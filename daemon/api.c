@@ -3,7 +3,8 @@
  * api.c - what messages mean: the table, and those that name no open file
  *
  * The size caps are those of the largest whole call of a kind, so that nothing
- * longer is ever decoded.
+ * longer is ever decoded.  Costs are what a user's allowance is charged: 1, and
+ * more for what goes over all sessions.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ ns_of(const struct request *r)
 static struct cred *
 cred_of(const struct request *r)
 {
-	return r->session->peer.cred;
+	return r->session->cred;
 }
 
 /* --- names --- */
@@ -229,37 +230,37 @@ api_failed_room(struct request *r)
 #define MAKE	(CALL + TARGET + 4 + 4 + 4096)
 
 static const struct api_entry table[] = {
-	{ NFSWB_HELLO, "hello", CALL + 16, API_ANYTIME | API_FIRST,
+	{ NFSWB_HELLO, "hello", CALL + 16, API_ANYTIME | API_FIRST, 1,
 	  session_hello },
 	{ NFSWB_RESUME, "resume",
 	  CALL + 8 + 8 + NFSWB_TOKEN_SIZE + 4 +
 		  NFSWB_FILES_MAX * (4 + NFSWB_TOKEN_SIZE + 4 + 8),
-	  API_ANYTIME | API_FIRST, resume_request },
-	{ NFSWB_OPEN, "open", CALL + TARGET + 8, 0, api_open },
-	{ NFSWB_CLOSE, "close", NUMBER, API_FILE, api_close },
-	{ NFSWB_WRITE, "write", CALL + 16 + NFSWB_DATA_MAX, API_FILE,
+	  API_ANYTIME | API_FIRST, 1, resume_request },
+	{ NFSWB_OPEN, "open", CALL + TARGET + 8, 0, 1, api_open },
+	{ NFSWB_CLOSE, "close", NUMBER, API_FILE, 1, api_close },
+	{ NFSWB_WRITE, "write", CALL + 16 + NFSWB_DATA_MAX, API_FILE, 1,
 	  api_write },
-	{ NFSWB_READ, "read", RANGE, API_FILE, api_read },
-	{ NFSWB_FSYNC, "fsync", NUMBER, API_FILE, api_fsync },
-	{ NFSWB_TRUNCATE, "truncate", RANGE, API_FILE, api_truncate },
-	{ NFSWB_FSTAT, "fstat", NUMBER, API_FILE, api_fstat },
-	{ NFSWB_RESERVE, "reserve", RANGE, API_FILE, api_reserve },
-	{ NFSWB_STAT, "stat", CALL + TARGET, 0, api_stat },
-	{ NFSWB_LSTAT, "lstat", CALL + TARGET, 0, api_stat },
-	{ NFSWB_SETATTR, "setattr", CALL + TARGET + 4 + ATTR, 0,
+	{ NFSWB_READ, "read", RANGE, API_FILE, 1, api_read },
+	{ NFSWB_FSYNC, "fsync", NUMBER, API_FILE, 1, api_fsync },
+	{ NFSWB_TRUNCATE, "truncate", RANGE, API_FILE, 1, api_truncate },
+	{ NFSWB_FSTAT, "fstat", NUMBER, API_FILE, 1, api_fstat },
+	{ NFSWB_RESERVE, "reserve", RANGE, API_FILE, 1, api_reserve },
+	{ NFSWB_STAT, "stat", CALL + TARGET, 0, 1, api_stat },
+	{ NFSWB_LSTAT, "lstat", CALL + TARGET, 0, 1, api_stat },
+	{ NFSWB_SETATTR, "setattr", CALL + TARGET + 4 + ATTR, 0, 1,
 	  api_setattr },
-	{ NFSWB_UNLINK, "unlink", CALL + TARGET, 0, api_unlink },
-	{ NFSWB_RENAME, "rename", CALL + 2 * TARGET, API_EVERY, api_rename },
-	{ NFSWB_MKDIR, "mkdir", MAKE, 0, api_mkdir },
-	{ NFSWB_RMDIR, "rmdir", CALL + TARGET, 0, api_rmdir },
-	{ NFSWB_SYMLINK, "symlink", MAKE, 0, api_symlink },
-	{ NFSWB_READLINK, "readlink", CALL + TARGET, 0, api_readlink },
-	{ NFSWB_READDIR, "readdir", CALL + TARGET + 16, 0, api_readdir },
-	{ NFSWB_SYNC, "sync", CALL + TARGET, API_EVERY, api_sync },
-	{ NFSWB_CONTROL, "control", CALL + 4 + NFSWB_JSON_MAX, API_ANYTIME,
+	{ NFSWB_UNLINK, "unlink", CALL + TARGET, 0, 1, api_unlink },
+	{ NFSWB_RENAME, "rename", CALL + 2 * TARGET, API_EVERY, 5, api_rename },
+	{ NFSWB_MKDIR, "mkdir", MAKE, 0, 1, api_mkdir },
+	{ NFSWB_RMDIR, "rmdir", CALL + TARGET, 0, 1, api_rmdir },
+	{ NFSWB_SYMLINK, "symlink", MAKE, 0, 1, api_symlink },
+	{ NFSWB_READLINK, "readlink", CALL + TARGET, 0, 1, api_readlink },
+	{ NFSWB_READDIR, "readdir", CALL + TARGET + 16, 0, 1, api_readdir },
+	{ NFSWB_SYNC, "sync", CALL + TARGET, API_EVERY, 20, api_sync },
+	{ NFSWB_CONTROL, "control", CALL + 4 + NFSWB_JSON_MAX, API_ANYTIME, 50,
 	  api_control },
-	{ NFSWB_STATISTICS, "statistics", CALL, API_ANYTIME, api_statistics },
-	{ NFSWB_FAILED_ROOM, "write", CALL, API_ANYTIME, api_failed_room },
+	{ NFSWB_STATISTICS, "statistics", CALL, API_ANYTIME, 50, api_statistics },
+	{ NFSWB_FAILED_ROOM, "write", CALL, API_ANYTIME, 1, api_failed_room },
 };
 
 const struct api_entry *

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,21 +114,35 @@ opened(void *arg, int err, const char *text, const struct ns_answer *a)
 	request_park(r, open_reply);
 }
 
+static void
+too_many_files(struct request *r)
+{
+	const struct user *u = r->session->user;
+	char text[3200];
+
+	snprintf(text, sizeof text, "open %.3000s: user %u has %u files open, "
+		 "as many as max_files allows", request_subject(r),
+		 (unsigned)u->uid, u->file_nr);
+	request_fail(r, -EMFILE, text);
+}
+
 void
 api_open(struct request *r)
 {
 	const nfswb_open_args *a = &r->call.args.nfswb_args_u.open;
 	struct session *s = r->session;
-	int err = session_may_open(s);
+	int err = user_may_open(s->user);
 
 	if (!err && s->file_nr >= NFSWB_FILES_MAX)
 		err = -EMFILE;
 	if (!err && (a->oflags & O_ACCMODE) == O_ACCMODE)
 		err = -EINVAL;
-	if (err)
+	if (err == -EMFILE && user_may_open(s->user))
+		too_many_files(r);
+	else if (err)
 		request_fail(r, err, NULL);
 	else
-		ns_open(s->owner->env.ns, a->target, s->peer.cred, a->oflags,
+		ns_open(s->owner->env.ns, a->target, s->cred, a->oflags,
 			a->mode & 07777, verifier(r), opened, r);
 }
 
@@ -258,7 +273,7 @@ api_fstat(struct request *r)
 	if (!r->sf)
 		request_end(r, -EBADF);
 	else
-		ns_getattr(s->owner->env.ns, r->file, s->peer.cred, attributes,
+		ns_getattr(s->owner->env.ns, r->file, s->cred, attributes,
 			   r);
 }
 
@@ -316,7 +331,7 @@ flushed(void *arg, int err)
 	if (err || !length)
 		read_end(r, err, NULL, NULL, 0);
 	else
-		ns_read(s->owner->env.ns, r->file, s->peer.cred, r->offset,
+		ns_read(s->owner->env.ns, r->file, s->cred, r->offset,
 			length, came, r);
 }
 
@@ -346,7 +361,7 @@ api_read(struct request *r)
 	s->read_bytes += r->length;
 	r->size = file_size_at_most(r->file);
 	want = within_file(r);
-	if (!r->length || (want && file_read_cached(r->file, s->peer.cred,
+	if (!r->length || (want && file_read_cached(r->file, s->cred,
 						    r->offset, want, buf))) {
 		read_end(r, 0, NULL, buf, want);
 	} else {

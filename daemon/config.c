@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "daemon/config.h"
+#include "daemon/config_ids.h"
 #include "daemon/config_keys.h"
 #include "daemon/config_read.h"
 
@@ -112,6 +113,7 @@ config_default(void)
 		return NULL;
 	config_set_defaults(KEY_GLOBAL, c);
 	config_set_defaults(KEY_SERVER, &c->server);
+	config_set_defaults(KEY_UID, &c->limits);
 	config_settle(c, NULL);
 	return c;
 }
@@ -126,6 +128,8 @@ config_free(struct config *c)
 	for (i = 0; i < c->mount_nr; i++) {
 		free(c->mount[i].name);
 		free(c->mount[i].target);
+		ids_clear(&c->mount[i].allow_users);
+		ids_clear(&c->mount[i].allow_groups);
 	}
 	free(c->mount);
 	free(c->uid);
@@ -148,6 +152,17 @@ config_find_mount(const struct config *c, const char *name, size_t len)
 	return NULL;
 }
 
+const struct config_limits *
+config_limits_of(const struct config *c, uid_t uid)
+{
+	unsigned i;
+
+	for (i = 0; i < c->uid_nr; i++)
+		if (c->uid[i].uid == uid)
+			return &c->uid[i].limits;
+	return &c->limits;
+}
+
 void
 config_each(const struct config *c, void (*fn)(void *arg, const char *key,
 	    const char *value, const char *sentence), void *arg)
@@ -156,10 +171,11 @@ config_each(const struct config *c, void (*fn)(void *arg, const char *key,
 	char value[512];
 
 	for (k = config_keys; k < config_keys + config_key_nr; k++) {
-		if (k->scope != KEY_GLOBAL && k->scope != KEY_SERVER)
+		if (k->scope == KEY_MOUNT)
 			continue;
 		key_format(k, k->scope == KEY_SERVER ? (const void *)&c->server
-						     : c, value, sizeof value);
+			   : k->scope == KEY_UID ? (const void *)&c->limits
+			   : c, value, sizeof value);
 		fn(arg, k->name, value, k->sentence);
 	}
 }

@@ -2,9 +2,9 @@
 /*
  * config.h - what the administrator decided
  *
- * INI: [nfswbd] holds every key, [mount NAME] a target and overrides of the
- * per-server keys, [uid NAME] limits and weight.  Each key is one entry of a
- * table in config.c, with a sentence for its reader.  A file that does not
+ * INI: [nfswbd] holds every key, [mount NAME] a target, who may use it, and
+ * overrides of the per-server keys, [uid NAME] overrides of the limits of a
+ * user.  Each key is one entry of a table in config_keys.c, with a sentence for its reader.  A file that does not
  * parse is refused whole, with file:line.
  */
 #ifndef NFSWB_CONFIG_H
@@ -39,16 +39,36 @@ struct config_server {
 	unsigned nconnect;
 };
 
+/* Users or groups by number; none: nothing was said. */
+struct config_ids {
+	unsigned nr;
+	uint32_t *id;
+};
+
+struct config_account {
+	bool set;
+	uid_t uid;
+	gid_t gid;
+};
+
 struct config_mount {
 	char *name;
 	char *target;			/* nfs://… */
+	struct config_ids allow_users, allow_groups;
 	struct config_server server;
+};
+
+/* Keys that a [uid] section may override; 0: no limit. */
+struct config_limits {
+	unsigned weight;
+	unsigned max_sessions, max_files;
+	uint64_t max_slab_bytes;
+	unsigned max_messages_per_sec;
 };
 
 struct config_uid {
 	uid_t uid;
-	unsigned weight;
-	unsigned max_sessions, max_files;	/* 0: no limit */
+	struct config_limits limits;
 };
 
 enum config_switch { CONFIG_NO, CONFIG_YES, CONFIG_AUTO };
@@ -58,9 +78,10 @@ struct config {
 	unsigned socket_mode;		/* octal in the file */
 	char *socket_group;		/* NULL: the daemon's */
 	char *runtime_dir;		/* NULL: the socket's folder */
-	enum config_switch allow_urls;	/* auto: yes, unless root's daemon with
-					   a mount of its own */
+	enum config_switch allow_urls;	/* never auto once it is loaded */
 	char *admin_group;
+	gid_t admin_gid;		/* (gid_t)-1: none */
+	struct config_account map_root;	/* whose credential local root has */
 	uint64_t slab_bytes;
 	uint64_t dirty_bytes, dirty_background_bytes;
 	enum dirty_throttling dirty_throttling;
@@ -73,6 +94,7 @@ struct config {
 	enum log_level log_level;
 	bool experiments;
 	struct config_server server;	/* the defaults for every server */
+	struct config_limits limits;	/* of whoever has no section */
 	struct config_mount *mount;
 	unsigned mount_nr;
 	struct config_uid *uid;
@@ -88,6 +110,10 @@ struct config *config_load(const char *path, char **error);
 void config_free(struct config *);
 const struct config_mount *config_find_mount(const struct config *,
 					     const char *name, size_t len);
+/* The limits of a user. */
+const struct config_limits *config_limits_of(const struct config *, uid_t);
+/* Is this the daemon of the system, not one that a user runs for himself? */
+bool config_is_system(uid_t);
 /* Calls fn for each key of [nfswbd] with its name, its value as text and its
    sentence; for `nfswb config` and the manual. */
 void config_each(const struct config *, void (*fn)(void *arg, const char *key,

@@ -80,7 +80,10 @@ const struct key config_keys[] = {
   no_yes_auto, "auto",
   "Whether targets may be any nfs:// URL, or only mounts named in this file." },
 { "admin_group", KEY_GLOBAL, KEY_GROUP, AT(config, admin_group), 0, 0, 0, NULL,
-  NULL, "A group whose members may control the daemon." },
+  NULL,
+  "A group whose members may control the daemon, and see all sessions." },
+{ "map_root", KEY_GLOBAL, KEY_ACCOUNT, AT(config, map_root), 0, 0, 0, NULL,
+  "no", "Whose user and group local root's calls have; no: its own." },
 
 /* memory and time */
 { "slab_bytes", KEY_GLOBAL, KEY_SIZE, AT(config, slab_bytes), MIB(1), GIB(2),
@@ -156,15 +159,27 @@ const struct key config_keys[] = {
 { "nconnect", KEY_SERVER, KEY_NUMBER, AT(config_server, nconnect), 1, 1, 0,
   NULL, "1", "Connections to a server; only 1 is supported now." },
 
-/* mounts, users */
+/* mounts */
 { "target", KEY_MOUNT, KEY_TARGET, AT(config_mount, target), 0, 0, 0, NULL,
   NULL, "The mount's nfs://server[:port]/export[/path] URL; always needed." },
-{ "weight", KEY_UID, KEY_NUMBER, AT(config_uid, weight), 1, 10000, 0, NULL,
-  "100", "The user's share of the bandwidth against other users'." },
-{ "max_sessions", KEY_UID, KEY_NUMBER, AT(config_uid, max_sessions), 1,
-  1000000, 1, NULL, "0", "Sessions the user may have; 0: no limit." },
-{ "max_files", KEY_UID, KEY_NUMBER, AT(config_uid, max_files), 1, 1000000, 1,
-  NULL, "0", "Files the user may have open; 0: no limit." },
+{ "allow_users", KEY_MOUNT, KEY_USERS, AT(config_mount, allow_users), 0, 0, 0,
+  NULL, NULL, "The users who may use the mount, by name or number." },
+{ "allow_groups", KEY_MOUNT, KEY_GROUPS, AT(config_mount, allow_groups), 0, 0,
+  0, NULL, NULL, "The groups whose members may use the mount." },
+
+/* each user */
+{ "weight", KEY_UID, KEY_NUMBER, AT(config_limits, weight), 1, 10000, 0, NULL,
+  "100", "A user's share of the bandwidth against other users'." },
+{ "max_sessions", KEY_UID, KEY_NUMBER, AT(config_limits, max_sessions), 1,
+  1000000, 1, NULL, "1024", "Sessions a user may have at once; 0: no limit." },
+{ "max_files", KEY_UID, KEY_NUMBER, AT(config_limits, max_files), 1, 10000000,
+  1, NULL, "65536", "Files a user may have open at once; 0: no limit." },
+{ "max_slab_bytes", KEY_UID, KEY_SIZE, AT(config_limits, max_slab_bytes),
+  MIB(1), GIB(4096), 1, NULL, "0",
+  "The most memory a user's sessions may hold data in; 0: no limit." },
+{ "max_messages_per_sec", KEY_UID, KEY_NUMBER,
+  AT(config_limits, max_messages_per_sec), 1, 10000000, 1, NULL, "50000",
+  "Messages a user's sessions may send, a second; 0: no limit." },
 };
 
 const unsigned config_key_nr = sizeof config_keys / sizeof *config_keys;

@@ -17,11 +17,11 @@ enum key_scope {
 	KEY_GLOBAL,		/* [nfswbd] */
 	KEY_SERVER,		/* [nfswbd], and overridden in [mount NAME] */
 	KEY_MOUNT,		/* [mount NAME] */
-	KEY_UID,		/* [uid NAME] */
+	KEY_UID,		/* [nfswbd], and overridden in [uid NAME] */
 };
 
 enum key_type { KEY_PATH, KEY_GROUP, KEY_TARGET, KEY_SIZE, KEY_NUMBER,
-		KEY_OCTAL, KEY_CHOICE };
+		KEY_OCTAL, KEY_CHOICE, KEY_USERS, KEY_GROUPS, KEY_ACCOUNT };
 
 struct key_choice {
 	const char *name;
@@ -34,7 +34,7 @@ struct key {
 	enum key_scope scope;
 	enum key_type type;
 	size_t offset, width;	/* in struct config, config_server,
-				   config_mount or config_uid, by scope */
+				   config_mount or config_limits, by scope */
 	uint64_t min, max;
 	bool or_zero;		/* 0 is allowed too, and means "not set" */
 	const struct key_choice *choice;	/* up to one without a name */

@@ -8,11 +8,11 @@
  */
 #include <errno.h>
 #include <ini.h>
-#include <pwd.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/config_ids.h"
 #include "daemon/config_read.h"
 
 #define FAULTS_MAX 20		/* reported at once */
@@ -119,37 +119,16 @@ open_mount(struct reading *r, const char *name)
 		r->no_memory = true;
 }
 
-static int
-parse_uid(const char *name, uid_t *uid)
-{
-	struct passwd *pw;
-	char *end;
-	unsigned long n;
-
-	errno = 0;
-	n = strtoul(name, &end, 10);
-	if (*name >= '0' && *name <= '9' && !*end && !errno &&
-	    n < (uid_t)-1) {
-		*uid = (uid_t)n;
-		return 0;
-	}
-	pw = getpwnam(name);
-	if (!pw)
-		return -ENOENT;
-	*uid = pw->pw_uid;
-	return 0;
-}
-
 static void
 open_uid(struct reading *r, const char *name)
 {
 	struct config *c = r->config;
 	struct config_uid *u;
 	struct section *s;
-	uid_t uid = 0;
+	uint32_t uid = 0;
 	unsigned i;
 
-	if (parse_uid(name, &uid)) {
+	if (ids_find(IDS_USERS, name, &uid)) {
 		config_fault(r, r->line, "\"%s\" is no user of this system; "
 			     "give a user's name or number", name);
 		section_add(r, SECTION_SKIP);
@@ -172,7 +151,6 @@ open_uid(struct reading *r, const char *name)
 	}
 	c->uid = u;
 	s->index = c->uid_nr++;
-	config_set_defaults(KEY_UID, &u[s->index]);
 	u[s->index].uid = uid;
 }
 
@@ -269,11 +247,13 @@ void *
 config_base(struct config *c, const struct section *s, const struct key *k)
 {
 	if (s->kind == SECTION_UID)
-		return &c->uid[s->index];
+		return &c->uid[s->index].limits;
 	if (s->kind == SECTION_MOUNT && k->scope == KEY_MOUNT)
 		return &c->mount[s->index];
 	if (s->kind == SECTION_MOUNT)
 		return &c->mount[s->index].server;
+	if (k->scope == KEY_UID)
+		return &c->limits;
 	return k->scope == KEY_SERVER ? (void *)&c->server : c;
 }
 
@@ -282,7 +262,7 @@ belongs(const struct section *s, const struct key *k)
 {
 	switch (s->kind) {
 	case SECTION_NFSWBD:
-		return k->scope == KEY_GLOBAL || k->scope == KEY_SERVER;
+		return k->scope != KEY_MOUNT;
 	case SECTION_MOUNT:
 		return k->scope == KEY_MOUNT || k->scope == KEY_SERVER;
 	case SECTION_UID:
@@ -304,7 +284,7 @@ home_of(const struct key *k)
 	case KEY_MOUNT:
 		return "[mount NAME]";
 	case KEY_UID:
-		return "[uid NAME]";
+		return "[nfswbd] or [uid NAME]";
 	}
 	return "";
 }

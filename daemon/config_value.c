@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "daemon/config_ids.h"
 #include "daemon/config_keys.h"
 
 static void
@@ -212,6 +213,14 @@ int
 key_set(const struct key *k, void *base, const char *text, char *why,
 	size_t why_size)
 {
+	void *at = (char *)base + k->offset;
+
+	if (k->type == KEY_ACCOUNT)
+		return account_parse(text, at, why, why_size);
+	if (k->type == KEY_USERS)
+		return ids_parse(IDS_USERS, text, at, why, why_size);
+	if (k->type == KEY_GROUPS)
+		return ids_parse(IDS_GROUPS, text, at, why, why_size);
 	if (is_text(k))
 		return set_text(k, base, text, why, why_size);
 	if (k->type == KEY_CHOICE)
@@ -234,13 +243,15 @@ choice_of(const struct key *k, const void *base)
 void
 key_format(const struct key *k, const void *base, char *out, size_t size)
 {
+	const void *at = (const char *)base + k->offset;
 	const struct key_choice *c;
 	const char *text;
 
 	if (is_text(k)) {
-		text = *(char *const *)(const void *)
-			((const char *)base + k->offset);
+		text = *(char *const *)at;
 		snprintf(out, size, "%s", text ? text : "");
+	} else if (k->type == KEY_ACCOUNT) {
+		account_format(at, out, size);
 	} else if (k->type == KEY_CHOICE) {
 		c = choice_of(k, base);
 		snprintf(out, size, "%s", c ? c->name : "");

@@ -23,7 +23,6 @@
 #endif
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
-#define CHUNKS_MIN 4
 
 /* The unified hierarchy's memory.max of one process; UINT64_MAX: none. */
 static uint64_t
@@ -70,8 +69,8 @@ memory_size(uint64_t configured, uint64_t wanted, pid_t client)
 	if (size > 1ull << 31)
 		size = 1ull << 31;
 	size -= size % NFSWB_CHUNK_BYTES;
-	if (size < CHUNKS_MIN * NFSWB_CHUNK_BYTES)
-		size = CHUNKS_MIN * NFSWB_CHUNK_BYTES;
+	if (size < MEMORY_MIN)
+		size = MEMORY_MIN;
 	return size;
 }
 

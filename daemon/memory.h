@@ -10,6 +10,8 @@
 
 #include "common/ring.h"
 
+#define MEMORY_MIN (4 * NFSWB_CHUNK_BYTES)	/* of data */
+
 struct memory {
 	struct shm_view view;
 	int control_fd, data_fd;	/* -1: private memory */

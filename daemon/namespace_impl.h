@@ -182,6 +182,8 @@ struct op {
 struct op *op_new(struct namespace *, const char *verb, struct cred *,
 		  ns_done_fn *, void *arg);
 /* Parses target and finds its mount, then next. */
+/* Takes text apart; may its credential go there?  0, or -errno and *error. */
+int op_target(struct op *, const char *text, struct target *, char **error);
 void op_begin(struct op *, const char *target, void (*next)(struct op *));
 /* At the end of the call that made the op; it may not be touched then. */
 void op_started(struct op *);

@@ -305,7 +305,7 @@ ns_rename(struct namespace *ns, const char *from, const char *to,
 
 	if (!op)
 		return;
-	err = target_parse(ns->config, to, &op->to, &error);
+	err = op_target(op, to, &op->to, &error);
 	if (err)
 		op_fail_text(op, err, error);
 	else

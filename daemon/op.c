@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/access.h"
 #include "daemon/namespace_impl.h"
 
 static void
@@ -186,11 +187,19 @@ op_mount(struct op *op, void (*next)(struct op *))
 	next(op);
 }
 
+int
+op_target(struct op *op, const char *text, struct target *t, char **error)
+{
+	int err = target_parse(op->ns->config, text, t, error);
+
+	return err ? err : access_mount(t->mount, op->cred, error);
+}
+
 void
 op_begin(struct op *op, const char *target, void (*next)(struct op *))
 {
 	char *error;
-	int err = target_parse(op->ns->config, target, &op->target, &error);
+	int err = op_target(op, target, &op->target, &error);
 
 	if (!err) {
 		op_mount(op, next);

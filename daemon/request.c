@@ -88,6 +88,7 @@ request_come(struct session *s, const void *data, size_t len,
 	*why = "a message longer than its kind may be";
 	if (len > api->max)
 		return -EMSGSIZE;
+	user_charge(s->user, api->cost * USER_COST_MESSAGE);
 	*why = "out of memory";
 	r = calloc(1, sizeof *r);
 	if (!r)

@@ -20,6 +20,7 @@ struct api_entry {
 	const char *name;
 	size_t max;		/* bytes of the whole call */
 	unsigned flags;
+	unsigned cost;		/* in plain messages */
 	void (*act)(struct request *);
 };
 

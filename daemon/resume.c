@@ -281,6 +281,7 @@ resume_request(struct request *r)
 	s->id = s->record->id;
 	forget(e);
 	s->state = SESSION_RESUMING;
+	session_count(s, COUNT_SESSION);
 	s->resuming = r;
 	err = takeover_begin(s, a);
 	if (err) {

@@ -45,6 +45,9 @@ session_put(struct session *s)
 {
 	if (--s->refs)
 		return;
+	session_count(s, COUNT_NONE);
+	user_put(s->user);
+	cred_put(s->cred);
 	peer_clear(&s->peer);
 	free(s->file);
 	sessions_put(s->owner);
@@ -58,6 +61,9 @@ leave_loop(struct session *s)
 	struct loop *l = s->owner->env.loop;
 
 	request_forget(s);
+	if (s->user)
+		user_wait_drop(s->user, &s->rest);
+	session_count(s, COUNT_NONE);
 	io_close(s);
 	loop_watch_free(l, s->death);
 	if (s->pidfd >= 0)
@@ -140,6 +146,7 @@ slab_gone(void *arg)
 {
 	struct session *s = arg;
 
+	s->user->slab_bytes -= s->memory.data_bytes;
 	memory_free(&s->memory);
 	s->slab = NULL;
 	if (s->turn)
@@ -162,137 +169,15 @@ static const struct slab_hooks hooks = {
 	.idle = slab_idle,
 };
 
-/* The limits set for a uid; NULL: none. */
-static const struct config_uid *
-limits_of(const struct session *s)
-{
-	const struct config *c = s->owner->env.config;
-	unsigned i;
-
-	for (i = 0; i < c->uid_nr; i++)
-		if (c->uid[i].uid == s->peer.cred->uid)
-			return &c->uid[i];
-	return NULL;
-}
-
 int
 session_make_slab(struct session *s)
 {
-	const struct config_uid *limit = limits_of(s);
-
 	s->slab = slab_new(s->owner->env.wb, &s->memory.view, &hooks, s);
 	if (!s->slab)
 		return -ENOMEM;
-	slab_set_user(s->slab, s->peer.cred->uid,
-		      limit ? limit->weight : SLAB_WEIGHT);
+	s->user->slab_bytes += s->memory.data_bytes;
+	slab_set_user(s->slab, s->peer.cred->uid, s->user->limits->weight);
 	return 0;
-}
-
-/* --- HELLO --- */
-
-static int
-may_begin(const struct session *s)
-{
-	const struct config_uid *limit = limits_of(s);
-	const struct session *other;
-	unsigned nr = 0;
-
-	if (s->owner->stopping)
-		return -ESHUTDOWN;
-	if (!limit || !limit->max_sessions)
-		return 0;
-	TAILQ_FOREACH(other, &s->owner->list, link)
-		nr += other->state == SESSION_LIVE &&
-		      other->peer.cred->uid == limit->uid;
-	return nr < limit->max_sessions ? 0 : -EUSERS;
-}
-
-int
-session_may_open(const struct session *s)
-{
-	const struct config_uid *limit = limits_of(s);
-	const struct session *other;
-	unsigned nr = 0;
-
-	if (!limit || !limit->max_files)
-		return 0;
-	TAILQ_FOREACH(other, &s->owner->list, link)
-		if (other->peer.cred->uid == limit->uid)
-			nr += other->file_nr;
-	return nr < limit->max_files ? 0 : -EMFILE;
-}
-
-static int
-make_memory(struct session *s, const nfswb_hello_args *a)
-{
-	bool plain = a->flags & NFSWB_HELLO_INLINE;
-	struct sessions *o = s->owner;
-	uint64_t bytes;
-	int err;
-
-	bytes = memory_size(o->env.config->slab_bytes, a->slab_bytes,
-			    plain ? 0 : s->peer.pid);
-	err = runtime_born(o->runtime, s->peer.pid, s->peer.starttime,
-			   s->peer.cred, plain ? 0 : bytes, &s->record);
-	if (err)
-		return err;
-	s->id = s->record->id;
-	err = plain ? memory_private(&s->memory, bytes, s->id) :
-		      memory_new(&s->memory, bytes, s->id);
-	if (!err)
-		err = session_make_slab(s);
-	if (!err)
-		return 0;
-	memory_free(&s->memory);
-	runtime_ended(o->runtime, s->record);
-	s->record = NULL;
-	s->id = 0;
-	return err;
-}
-
-void
-session_hello_reply(struct request *r)
-{
-	struct session *s = r->session;
-	nfswb_hello_res *h;
-	nfswb_res res;
-	int fd[2];
-
-	memset(&res, 0, sizeof res);
-	h = &res.nfswb_res_u.hello;	/* and resume, which is the same */
-	h->instance = s->owner->env.instance;
-	h->session = s->id;
-	memcpy(h->secret, s->record->secret, sizeof h->secret);
-	h->data_bytes = s->record->data_bytes;
-	fd[0] = s->memory.control_fd;
-	fd[1] = s->memory.data_fd;
-	request_reply_fds(r, &res, h->data_bytes &&
-				   r->api->type == NFSWB_HELLO ? fd : NULL);
-}
-
-void
-session_hello(struct request *r)
-{
-	const nfswb_hello_args *a = &r->call.args.nfswb_args_u.hello;
-	struct session *s = r->session;
-	int err;
-
-	io_close_passed(s);
-	if (a->protocol != NFSWB_PROTOCOL) {
-		request_fail(r, -EPROTONOSUPPORT, "hello: another version of "
-			     "the protocol; the library and nfswbd must be of "
-			     "one version");
-		return;
-	}
-	err = may_begin(s);
-	if (!err)
-		err = make_memory(s, a);
-	if (err) {
-		request_fail(r, err, NULL);
-		return;
-	}
-	s->state = SESSION_LIVE;
-	session_hello_reply(r);
 }
 
 /* --- the end --- */
@@ -450,6 +335,8 @@ start(struct session *s)
 		s->death = loop_watch(l, s->pidfd, LOOP_READ, died, s);
 	if (!s->watch || !s->turn || !s->nap || (s->pidfd >= 0 && !s->death))
 		return -ENOMEM;
+	session_count(s, COUNT_NEW);
+	s->user->told = false;
 	return 0;
 }
 
@@ -475,10 +362,12 @@ session_come(struct sessions *o, int fd)
 	TAILQ_INSERT_TAIL(&o->list, s, link);
 	err = peer_init(&s->peer, fd);
 	if (!err)
+		err = session_admit(s);
+	if (!err)
 		err = start(s);
 	if (!err)
 		return;
-	log_warning("a client was refused: %s", strerror(-err));
+	session_refused(s, err);
 	leave_loop(s);
 	vanish(s);
 }

@@ -71,7 +71,7 @@ session_file_new(struct session *s, uint32_t number, struct wb_file *file,
 	if (!sf)
 		return NULL;
 	/* Where inline data is appended api_write.c decides. */
-	sf->handle = handle_open(file, s->peer.cred,
+	sf->handle = handle_open(file, s->cred,
 				 s->memory.control_fd < 0 ?
 				 oflags & ~O_APPEND : oflags);
 	if (!sf->handle) {
@@ -84,6 +84,7 @@ session_file_new(struct session *s, uint32_t number, struct wb_file *file,
 	sf->file = file_ref(file);
 	s->file[number] = sf;
 	s->file_nr++;
+	s->user->file_nr++;
 	*err = opens_add(sf);
 	if (!*err)
 		return sf;
@@ -112,6 +113,7 @@ session_file_free(struct session_file *sf)
 	file_put(sf->file);
 	s->file[sf->number] = NULL;
 	s->file_nr--;
+	s->user->file_nr--;
 	if (sf->number < s->file_free)
 		s->file_free = sf->number;
 	free(sf);

@@ -4,7 +4,8 @@
  * open files, its requests
  *
  *	sessions.c	all of them; the listening socket
- *	session.c	life: HELLO, turns, end
+ *	session.c	life: turns, end
+ *	hello.c		its beginning, as far as its user may have one
  *	session_io.c	the socket: records in, records and bells out
  *	drain.c		the ring; napping and sleeping
  *	stuck.c		a message, and a list without slots
@@ -14,7 +15,7 @@
  *	api.c, api_file.c, api_write.c	what messages mean
  *	resume.c	sessions of an instance that died come back
  *	takeover.c	what it left of them becomes ours
- *	memory.c, peer.c, runtime.c	stand alone, each with its header
+ *	memory.c, peer.c, runtime.c, users.c	stand alone, each with its header
  */
 #ifndef NFSWB_SESSION_IMPL_H
 #define NFSWB_SESSION_IMPL_H
@@ -28,6 +29,7 @@
 #include "daemon/peer.h"
 #include "daemon/runtime.h"
 #include "daemon/session.h"
+#include "daemon/users.h"
 
 struct nfswb_resume_args;
 struct open_file;
@@ -63,6 +65,10 @@ struct session {
 	unsigned refs;		/* its life until the slab is gone, requests */
 	enum session_state state;
 	struct peer peer;
+	struct cred *cred;	/* of its calls to servers */
+	struct user *user;
+	enum { COUNT_NONE, COUNT_NEW, COUNT_SESSION } counted;	/* in user */
+	struct user_wait rest;	/* until it may send another message */
 	struct runtime_session *record;	/* NULL: none, or struck */
 	uint64_t id;
 
@@ -117,6 +123,7 @@ struct sessions {
 	struct loop_timer *rest;	/* after accept ran out of something */
 	struct runtime *runtime;
 	struct resume *resume;
+	struct users *users;
 	bool importing, stopping;
 	struct open_file *opens;	/* by file */
 	TAILQ_HEAD(, session) list;
@@ -152,14 +159,23 @@ void session_poke(struct session *);
 void session_poke_waiting(struct sessions *);
 /* Makes the slab over its memory.  0 or -ENOMEM. */
 int session_make_slab(struct session *);
-/* Has this uid as many open files as it may?  0 or -errno. */
-int session_may_open(const struct session *);
 /* May messages that need the files be acted on? */
 bool session_may_act(const struct session *);
+
+/* --- hello.c --- */
 void session_hello(struct request *);
 /* Of a HELLO or RESUME that went well. */
 void session_hello_reply(struct request *);
+/* Finds its credential and user, of its peer's.  0 or -ENOMEM. */
+int session_own(struct session *);
+/* The same of one that has come; has he not too many connections? */
+int session_admit(struct session *);
+/* Says why one that came is not wanted. */
+void session_refused(struct session *, int err);
+/* What it counts as among its user's, from now on. */
+void session_count(struct session *, int as);
 
+/* --- session_file.c --- */
 /* The open file of this number; NULL: none, or being closed. */
 struct session_file *session_file(const struct session *, uint32_t number);
 /* number UINT32_MAX: the lowest free.  NULL and *err. */

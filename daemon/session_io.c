@@ -4,8 +4,9 @@
  *
  * Every call on the socket has MSG_DONTWAIT: its flags are the daemon's own,
  * but nothing here hangs on that.  A client that doesn't read its replies, or
- * has much under way, is not read from until that has changed; no session
- * takes more than its share of a turn.
+ * has much under way, is not read from until that has changed; nor is one whose
+ * user has sent as many messages as it may; no session takes more than its share
+ * of a turn.
  *
  * Descriptors may come with the very first call only (RESUME); later no room
  * for them is offered to the kernel, which closes them then.
@@ -170,6 +171,7 @@ static bool
 may_read(const struct session *s)
 {
 	return s->fd >= 0 && !s->hangup && !s->owner->stopping &&
+	       !s->rest.waits &&
 	       !s->writing && s->out_bytes < OUT_MAX &&
 	       s->todo_bytes < TODO_MAX && s->todo_nr < TODO_NR_MAX &&
 	       s->under_way_nr < UNDER_WAY_MAX && s->read_bytes < READ_MAX;
@@ -250,6 +252,7 @@ whole_record(struct session *s)
 
 	s->active = true;
 	if (!s->reader.length) {	/* a bell */
+		user_charge(s->user, USER_COST_BELL);
 		session_poke(s);
 		return;
 	}
@@ -279,15 +282,14 @@ feed(struct session *s, const unsigned char *buf, size_t len)
 }
 
 static void
-read_some(struct session *s)
+read_some(struct session *s, int turns)
 {
 	static unsigned char buf[65536];
-	int turn;
 	ssize_t n;
 	size_t room;
 	void *direct;
 
-	for (turn = 0; turn < TURN_READS && may_read(s); turn++) {
+	while (turns-- && may_read(s) && user_may_read(s->user, &s->rest)) {
 		room = record_room(&s->reader, &direct);
 		n = receive(s, room ? direct : buf, room ? room : sizeof buf);
 		if (n == -EAGAIN || n == -EWOULDBLOCK)
@@ -312,7 +314,18 @@ ready(void *arg, int fd, unsigned events)
 	if ((events & LOOP_WRITE) && !s->hangup)
 		flush(s);
 	if (events & LOOP_READ)
-		read_some(s);
+		read_some(s, TURN_READS);
+	io_update(s);
+	session_put(s);
+}
+
+/* It waited until its user may send more messages. */
+static void
+rested(void *arg)
+{
+	struct session *s = session_ref(arg);
+
+	read_some(s, 1);
 	io_update(s);
 	session_put(s);
 }
@@ -321,6 +334,8 @@ void
 io_start(struct session *s)
 {
 	TAILQ_INIT(&s->out);
+	s->rest.go = rested;
+	s->rest.arg = s;
 	record_reader_init(&s->reader, NFSWB_RECORD_MAX);
 	s->watch = loop_watch(s->owner->env.loop, s->fd, LOOP_READ, ready, s);
 }

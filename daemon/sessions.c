@@ -73,14 +73,16 @@ sessions_new(const struct sessions_env *env, int listen_fd,
 	o->listen_fd = listen_fd;
 	TAILQ_INIT(&o->list);
 	o->runtime = runtime_open(runtime_dir, error);
-	if (o->runtime) {
+	o->users = users_new(env->loop, env->config);
+	if (o->runtime && o->users) {
 		o->rest = loop_timer(env->loop, rested, o);
 		o->listen = loop_watch(env->loop, listen_fd, LOOP_READ,
 				       listen_ready, o);
 		if (o->rest && o->listen && !resume_new(o))
 			return o;
-		*error = strdup("out of memory");
 	}
+	if (!*error)
+		*error = strdup("out of memory");
 	sessions_free(o);
 	return NULL;
 }
@@ -125,6 +127,7 @@ sessions_free(struct sessions *o)
 		session_let_go(s);
 	resume_free(o);
 	loop_timer_free(o->env.loop, o->rest);
+	users_free(o->users);
 	runtime_close(o->runtime);
 	o->runtime = NULL;
 	sessions_put(o);

@@ -38,7 +38,7 @@ round_over(void *arg, int err)
 		session_put(s);
 		return;
 	}
-	sf->handle = handle_open(sf->file, s->peer.cred, sf->oflags);
+	sf->handle = handle_open(sf->file, s->cred, sf->oflags);
 	if (!sf->handle) {
 		s->broken = true;
 		session_hangup(s, "no memory to close its file");

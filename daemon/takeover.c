@@ -42,11 +42,11 @@ look_at(struct session *s, struct session_file *sf)
 	struct namespace *ns = s->owner->env.ns;
 
 	if (!(sf->oflags & O_APPEND)) {
-		ns_look(ns, sf->file, s->peer.cred, NULL, NULL);
+		ns_look(ns, sf->file, s->cred, NULL, NULL);
 		return;
 	}
 	s->looks++;
-	ns_look(ns, sf->file, s->peer.cred, looked, session_ref(s));
+	ns_look(ns, sf->file, s->cred, looked, session_ref(s));
 }
 
 static void

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "daemon/target.h"
 
@@ -277,20 +276,6 @@ parse_named(const struct config *config, struct target *t, size_t name_len,
 	return join(t, t->text + name_len + 1, error);
 }
 
-static bool
-urls_allowed(const struct config *config)
-{
-	switch (config->allow_urls) {
-	case CONFIG_NO:
-		return false;
-	case CONFIG_YES:
-		return true;
-	case CONFIG_AUTO:
-		break;
-	}
-	return geteuid() != 0 || !config->mount_nr;
-}
-
 static int
 parse(const struct config *config, struct target *t, bool urls, char **error)
 {
@@ -335,7 +320,8 @@ int
 target_parse(const struct config *config, const char *text, struct target *t,
 	     char **error)
 {
-	return parse_text(config, text, t, urls_allowed(config), error);
+	return parse_text(config, text, t, config->allow_urls != CONFIG_NO,
+			  error);
 }
 
 int

@@ -61,9 +61,15 @@ empty_file_means_the_defaults(void)
 	CU_ASSERT_EQUAL(c->late_duplicate_sec, 10);
 	CU_ASSERT_EQUAL(c->grace_sec, 30);
 	CU_ASSERT_EQUAL(c->stop_timeout_sec, 90);
-	CU_ASSERT_EQUAL(c->allow_urls, CONFIG_AUTO);
+	CU_ASSERT_EQUAL(c->allow_urls, geteuid() < 1000 ? CONFIG_NO : CONFIG_YES);
+	CU_ASSERT_EQUAL(c->admin_gid, (gid_t)-1);
+	CU_ASSERT(!c->map_root.set);
+	CU_ASSERT_EQUAL(c->limits.max_sessions, 1024);
+	CU_ASSERT_EQUAL(c->limits.max_files, 65536);
+	CU_ASSERT_EQUAL(c->limits.max_slab_bytes, 0);
+	CU_ASSERT_EQUAL(c->limits.max_messages_per_sec, 50000);
 	CU_ASSERT_EQUAL(c->log_level, LOG_LEVEL_INFO);
-	CU_ASSERT_EQUAL(c->socket_mode, geteuid() ? 0600 : 0666);
+	CU_ASSERT_EQUAL(c->socket_mode, geteuid() < 1000 ? 0666 : 0600);
 	CU_ASSERT_EQUAL(c->experiments, false);
 	CU_ASSERT_EQUAL(c->server.timeo, 600);
 	CU_ASSERT_EQUAL(c->server.retrans, 2);
@@ -126,10 +132,75 @@ uid_section_takes_names_and_numbers(void)
 
 	CU_ASSERT_EQUAL_FATAL(c->uid_nr, 2);
 	CU_ASSERT_EQUAL(c->uid[0].uid, 0);
-	CU_ASSERT_EQUAL(c->uid[0].weight, 5);
+	CU_ASSERT_EQUAL(c->uid[0].limits.weight, 5);
 	CU_ASSERT_EQUAL(c->uid[1].uid, 12345);
-	CU_ASSERT_EQUAL(c->uid[1].weight, 100);
-	CU_ASSERT_EQUAL(c->uid[1].max_files, 7);
+	CU_ASSERT_EQUAL(c->uid[1].limits.weight, 100);
+	CU_ASSERT_EQUAL(c->uid[1].limits.max_files, 7);
+	config_free(c);
+}
+
+static void
+users_have_the_limits_of_all_where_their_section_has_no_other(void)
+{
+	struct config *c = load_good(
+		"[uid 12345]\nmax_files = 7\n[uid 12346]\n"
+		"[nfswbd]\nmax_sessions = 3\nmax_files = 5\n"
+		"max_slab_bytes = 8M\nmax_messages_per_sec = 0\n");
+
+	CU_ASSERT_EQUAL(config_limits_of(c, 12345)->max_files, 7);
+	CU_ASSERT_EQUAL(config_limits_of(c, 12345)->max_sessions, 3);
+	CU_ASSERT_EQUAL(config_limits_of(c, 12346)->max_files, 5);
+	CU_ASSERT_EQUAL(config_limits_of(c, 1)->max_files, 5);
+	CU_ASSERT_EQUAL(config_limits_of(c, 1)->max_slab_bytes, 8u << 20);
+	CU_ASSERT_EQUAL(config_limits_of(c, 1)->max_messages_per_sec, 0);
+	CU_ASSERT_EQUAL(config_limits_of(c, 1)->weight, 100);
+	config_free(c);
+}
+
+static void
+lists_take_names_and_numbers_by_blanks_and_commas(void)
+{
+	struct config *c = load_good(
+		"[mount m]\ntarget = nfs://h/e\n"
+		"allow_users = root, 12345 7\nallow_groups=root,8\n"
+		"[mount n]\ntarget = nfs://h/e\n");
+
+	CU_ASSERT_EQUAL_FATAL(c->mount[0].allow_users.nr, 3);
+	CU_ASSERT_EQUAL(c->mount[0].allow_users.id[0], 0);
+	CU_ASSERT_EQUAL(c->mount[0].allow_users.id[1], 12345);
+	CU_ASSERT_EQUAL(c->mount[0].allow_users.id[2], 7);
+	CU_ASSERT_EQUAL_FATAL(c->mount[0].allow_groups.nr, 2);
+	CU_ASSERT_EQUAL(c->mount[0].allow_groups.id[1], 8);
+	CU_ASSERT_EQUAL(c->mount[1].allow_users.nr, 0);
+	config_free(c);
+}
+
+static void
+a_mount_for_some_only_allows_no_urls_by_itself(void)
+{
+	struct config *c = load_good("[mount m]\ntarget = nfs://h/e\n"
+				     "allow_groups = root\n");
+
+	CU_ASSERT_EQUAL(c->allow_urls, CONFIG_NO);
+	config_free(c);
+	CU_ASSERT(config_is_system(0));
+	CU_ASSERT(config_is_system(999));
+	CU_ASSERT_FALSE(config_is_system(1000));
+}
+
+static void
+root_is_mapped_to_a_user_by_name_or_numbers(void)
+{
+	struct config *c = load_good("[nfswbd]\nmap_root = 65534:7\n");
+
+	CU_ASSERT(c->map_root.set);
+	CU_ASSERT_EQUAL(c->map_root.uid, 65534);
+	CU_ASSERT_EQUAL(c->map_root.gid, 7);
+	config_free(c);
+	c = load_good("[nfswbd]\nmap_root = root\nadmin_group = root\n");
+	CU_ASSERT(c->map_root.set);
+	CU_ASSERT_EQUAL(c->map_root.uid, 0);
+	CU_ASSERT_EQUAL(c->admin_gid, 0);
 	config_free(c);
 }
 
@@ -188,6 +259,22 @@ static const struct {
 	{ "[mount m]\ntarget = nfs://h/e\n[mount m]\ntarget = nfs://h/f\n", 3,
 	  "was defined in line 1" },
 	{ "[uid no-such-user]\n", 1, "no user" },
+	{ "[uid 4294967295]\n", 1, "no user" },
+	{ "[uid 7]\nslab_bytes = 4M\n", 2, "move it to [nfswbd]" },
+	{ "[mount m]\ntarget = nfs://h/e\nweight = 4\n", 3,
+	  "[nfswbd] or [uid NAME]" },
+	{ "[nfswbd]\nallow_users = root\n", 2, "move it to [mount NAME]" },
+	{ "[mount m]\ntarget = nfs://h/e\nallow_users = root no-such\n", 3,
+	  "\"no-such\" is no user" },
+	{ "[mount m]\ntarget = nfs://h/e\nallow_groups = no-such\n", 3,
+	  "is no group" },
+	{ "[mount m]\ntarget = nfs://h/e\nallow_groups = ,\n", 3, "no value" },
+	{ "[nfswbd]\nallow_urls = yes\n[mount m]\ntarget = nfs://h/e\n"
+	  "allow_users = root\n", 2, "take no" },
+	{ "[nfswbd]\nmap_root = no-such\n", 2, "UID:GID" },
+	{ "[nfswbd]\nmap_root = 5\n", 2, "UID:GID" },
+	{ "[nfswbd]\nmap_root = 5:-1\n", 2, "UID:GID" },
+	{ "[nfswbd]\nmax_messages_per_sec = x\n", 2, "or 0" },
 	{ "[uid 7]\n[uid 7]\n", 2, "section in line 1" },
 	{ "[nfswb]\ngrace_sec = 1\n", 1, "unknown section [nfswb]" },
 	{ "[nfswbd\ngrace_sec = 1\n", 1, "no ']'" },
@@ -390,7 +477,7 @@ manual_describes_every_key(void)
 static void
 every_key_has_a_sentence_and_a_default_that_is_taken(void)
 {
-	union { struct config c; struct config_uid u; } base;
+	union { struct config c; struct config_limits u; } base;
 	const struct key *k;
 	char why[256];
 
@@ -417,7 +504,7 @@ put_value(void *arg, const char *key, const char *value, const char *sentence)
 		CU_ASSERT_STRING_EQUAL(value, "single");
 	if (!strcmp(key, "socket"))
 		CU_ASSERT_STRING_EQUAL(value, "");
-	CU_ASSERT(strcmp(key, "target") && strcmp(key, "weight"));
+	CU_ASSERT(strcmp(key, "target") && strcmp(key, "allow_users"));
 	++*(unsigned *)arg;
 }
 
@@ -429,7 +516,7 @@ values_are_shown_as_they_are_written(void)
 	unsigned n = 0;
 
 	config_each(c, put_value, &n);
-	CU_ASSERT_EQUAL(n, config_key_nr - 4);
+	CU_ASSERT_EQUAL(n, config_key_nr - 3);
 	config_free(c);
 }
 
@@ -439,6 +526,10 @@ UNIT_TESTS(config,
 	UNIT(background_follows_a_dirty_bytes_that_is_given),
 	UNIT(mount_inherits_what_it_does_not_override),
 	UNIT(uid_section_takes_names_and_numbers),
+	UNIT(users_have_the_limits_of_all_where_their_section_has_no_other),
+	UNIT(lists_take_names_and_numbers_by_blanks_and_commas),
+	UNIT(a_mount_for_some_only_allows_no_urls_by_itself),
+	UNIT(root_is_mapped_to_a_user_by_name_or_numbers),
 	UNIT(unsafe_value_is_taken_under_experiments),
 	UNIT(indented_lines_and_comments_are_fine),
 	UNIT(each_fault_names_file_and_line_and_what_to_do),

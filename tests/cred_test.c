@@ -40,7 +40,7 @@ any_difference_makes_another_object(void)
 }
 
 static void
-groups_beyond_16_are_cut(void)
+groups_beyond_16_are_known_but_not_carried(void)
 {
 	gid_t g[20];
 	struct cred *a, *b;
@@ -51,7 +51,11 @@ groups_beyond_16_are_cut(void)
 	a = cred_get(1, 1, g, 20);
 	b = cred_get(1, 1, g, 16);
 	CU_ASSERT_EQUAL(a->group_nr, 16);
-	CU_ASSERT_PTR_EQUAL(a, b);
+	CU_ASSERT_PTR_NOT_EQUAL(a, b);
+	CU_ASSERT(cred_in_group(a, 19));
+	CU_ASSERT(cred_in_group(a, 1));
+	CU_ASSERT(!cred_in_group(a, 20));
+	CU_ASSERT(!cred_in_group(b, 19));
 	cred_put(a);
 	cred_put(b);
 }
@@ -76,6 +80,6 @@ last_reference_frees_in_any_order(void)
 UNIT_TESTS(cred,
 	UNIT(equal_credentials_are_one_object),
 	UNIT(any_difference_makes_another_object),
-	UNIT(groups_beyond_16_are_cut),
+	UNIT(groups_beyond_16_are_known_but_not_carried),
 	UNIT(last_reference_frees_in_any_order),
 )

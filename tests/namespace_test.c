@@ -142,6 +142,42 @@ a_named_mount_is_its_folder(void)
 }
 
 static void
+a_mount_for_some_users_only_refuses_others(void)
+{
+	uint32_t user = 1000;
+	char target[256];
+	struct cred *other = cred_get(1001, 100, NULL, 0);
+
+	start();
+	snprintf(target, sizeof target, "nfs://127.0.0.1:%u/export?"
+		 "mountport=%u", w.port, w.port);
+	w.mount.name = (char *)"m";
+	w.mount.target = target;
+	w.mount.server = w.config->server;
+	w.mount.allow_users = (struct config_ids){ 1, &user };
+	namespace_free(w.ns);
+	w.config->mount = &w.mount;
+	w.config->mount_nr = 1;
+	start_namespace();
+	ns_mkdir(w.ns, "m:/x", 0755, other, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), -EACCES);
+	CU_ASSERT_PTR_NOT_NULL(strstr(w.text, "allow_users"));
+	ns_mkdir(w.ns, "m:/x", 0755, w.cred, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), 0);
+	/* either name of a rename */
+	ns_rename(w.ns, url("x"), "m:/y", other, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), -EACCES);
+	ns_rename(w.ns, "m:/x", url("y"), other, answered, NULL);
+	CU_ASSERT_EQUAL(answer(), -EACCES);
+	namespace_free(w.ns);
+	w.config->mount = NULL;
+	w.config->mount_nr = 0;
+	start_namespace();
+	cred_put(other);
+	end();
+}
+
+static void
 a_host_name_is_looked_up(void)
 {
 	char target[256];
@@ -1014,6 +1050,7 @@ UNIT_TESTS(namespace,
 	UNIT(a_server_that_is_down_is_named_with_its_port),
 	UNIT(a_malformed_target_is_refused_from_the_loop),
 	UNIT(a_named_mount_is_its_folder),
+	UNIT(a_mount_for_some_users_only_refuses_others),
 	UNIT(a_host_name_is_looked_up),
 	UNIT(stopping_answers_what_waits),
 	UNIT(symbolic_links_are_followed),

@@ -12,6 +12,7 @@
 #include <bsd/sys/queue.h>
 #include <sys/param.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -60,6 +61,7 @@ struct server {
 	uint64_t max_size;
 	unsigned hidden_nr;
 	int names_err;
+	uid_t opened_by;
 };
 
 struct namespace {
@@ -334,7 +336,7 @@ ns_open(struct namespace *ns, const char *target, struct cred *cred,
 	struct stored *f = find(ns->server, target);
 	struct answer *a;
 
-	(void)cred;
+	ns->server->opened_by = cred->uid;
 	(void)mode;
 	(void)verifier;
 	if (!f && oflags & O_CREAT)
@@ -780,6 +782,28 @@ client_connect(struct rig *g, struct client *c)
 	if (connect(c->fd, (struct sockaddr *)&a, sizeof a))
 		abort();
 	record_reader_init(&c->in, NFSWB_RECORD_MAX);
+}
+
+bool
+client_connect_as(struct rig *g, struct client *c, uid_t uid)
+{
+	char path[128];
+
+	if (geteuid())
+		return false;
+	snprintf(path, sizeof path, "%s/s", g->dir);
+	if (chmod(g->dir, 0755) || chmod(path, 0666) || seteuid(uid))
+		abort();
+	client_connect(g, c);
+	if (seteuid(0))
+		abort();
+	return true;
+}
+
+uid_t
+rig_opened_by(struct rig *g)
+{
+	return g->ns->server->opened_by;
 }
 
 static void

@@ -49,6 +49,8 @@ void rig_names(struct rig *, int err);
 unsigned rig_hidden(struct rig *);
 /* Its files may be so long; to be called before they are opened. */
 void rig_max_size(struct rig *, uint64_t);
+/* Who asked it last to open a file. */
+uid_t rig_opened_by(struct rig *);
 /* What is on the server; NULL: no such file. */
 const unsigned char *rig_data(struct rig *, const char *target,
 			      uint64_t *size);
@@ -70,6 +72,8 @@ struct client {
 };
 
 void client_connect(struct rig *, struct client *);
+/* As another user; false: only root can. */
+bool client_connect_as(struct rig *, struct client *, uid_t);
 void client_close(struct client *);
 /* Without the other side learning of it before the rig's next turn. */
 void client_send_raw(struct client *, const void *, size_t);

@@ -684,15 +684,120 @@ limits_of_a_uid_hold(void)
 	cf->uid = calloc(1, sizeof *cf->uid);
 	cf->uid_nr = 1;
 	cf->uid[0].uid = geteuid();
-	cf->uid[0].max_sessions = 1;
-	cf->uid[0].max_files = 1;
+	cf->uid[0].limits.max_sessions = 1;
+	cf->uid[0].limits.max_files = 1;
+	cf->uid[0].limits.weight = 100;
 	bystander(g, &a);
 	client_connect(g, &b);
 	CU_ASSERT_EQUAL(client_hello(&b, NFSWB_HELLO_INLINE, 0), EUSERS);
+	CU_ASSERT_PTR_NOT_NULL(strstr(b.reply.answer.nfswb_answer_u.text,
+				      "max_sessions"));
 	CU_ASSERT_EQUAL(client_open(&a, "f", O_RDWR | O_CREAT), 0);
 	CU_ASSERT_EQUAL(client_open(&a, "f", O_RDWR), -EMFILE);
+	CU_ASSERT_PTR_NOT_NULL(strstr(a.reply.answer.nfswb_answer_u.text,
+				      "max_files"));
+	CU_ASSERT_EQUAL(client_close_file(&a, 0), 0);
+	CU_ASSERT_EQUAL(client_open(&a, "f", O_RDWR), 0);
 	client_close(&a);
+	rig_pass(g, 1000000);
+	CU_ASSERT_EQUAL(client_hello(&b, NFSWB_HELLO_INLINE, 0), 0);
+	CU_ASSERT_EQUAL(client_open(&b, "f", O_RDWR), 0);
 	client_close(&b);
+	rig_free(g);
+}
+
+static void
+memory_of_a_user_is_what_its_limit_leaves(void)
+{
+	struct rig *g = rig_new();
+	struct client a, b, c;
+
+	rig_config(g)->limits.max_slab_bytes = 6u << 20;
+	client_connect(g, &a);
+	CU_ASSERT_EQUAL(client_hello(&a, 0, 0), 0);
+	CU_ASSERT_EQUAL(a.hello.data_bytes, 4u << 20);
+	client_connect(g, &b);
+	CU_ASSERT_EQUAL(client_hello(&b, 0, 0), 0);
+	CU_ASSERT_EQUAL(b.hello.data_bytes, 2u << 20);
+	client_connect(g, &c);
+	CU_ASSERT_EQUAL(client_hello(&c, 0, 0), EDQUOT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(c.reply.answer.nfswb_answer_u.text,
+				      "max_slab_bytes"));
+	client_close(&b);
+	rig_pass(g, 1000000);
+	CU_ASSERT_EQUAL(client_hello(&c, 0, 1 << 20), 0);
+	CU_ASSERT_EQUAL(c.hello.data_bytes, 1u << 20);
+	client_close(&a);
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
+who_sends_too_much_is_read_later_and_others_are_not(void)
+{
+	struct rig *g = rig_new();
+	nfswb_args stat = { .type = NFSWB_STAT };
+	struct client a, b;
+	unsigned i;
+
+	rig_config(g)->limits.max_messages_per_sec = 100;
+	stat.nfswb_args_u.stat = (char *)(uintptr_t)"f";
+	bystander(g, &a);
+	for (i = 0; i < 120; i++)	/* as many as its socket holds */
+		client_send(&a, &stat);
+	rig_pass(g, 1000);
+	client_send(&a, &stat);
+	for (i = 0; i < 120; i++)
+		CU_ASSERT(client_reply(&a));
+	rig_pass(g, 300000);		/* it owes 0.37 seconds' messages */
+	CU_ASSERT_EQUAL(recv(a.fd, &i, 1, MSG_PEEK | MSG_DONTWAIT), -1);
+	if (client_connect_as(g, &b, 4242)) {
+		CU_ASSERT_EQUAL(client_hello(&b, NFSWB_HELLO_INLINE, 0), 0);
+		CU_ASSERT(is_well(&b));
+		client_close(&b);
+	}
+	CU_ASSERT(client_reply(&a));
+	CU_ASSERT(is_well(&a));
+	client_close(&a);
+	rig_free(g);
+}
+
+static void
+too_many_that_say_nothing_are_refused_and_other_users_are_not(void)
+{
+	struct rig *g = rig_new();
+	struct client c[70], other;
+	unsigned i, closed = 0;
+
+	rig_config(g)->limits.max_sessions = 10;
+	for (i = 0; i < 70; i++) {
+		client_connect(g, &c[i]);
+		rig_pass(g, 1000);
+	}
+	for (i = 0; i < 70; i++)
+		closed += client_is_closed(&c[i]);
+	CU_ASSERT_EQUAL(closed, 6);
+	if (client_connect_as(g, &other, 4242)) {
+		CU_ASSERT_EQUAL(client_hello(&other, NFSWB_HELLO_INLINE, 0), 0);
+		client_close(&other);
+	}
+	CU_ASSERT_EQUAL(client_hello(&c[0], NFSWB_HELLO_INLINE, 0), 0);
+	for (i = 0; i < 70; i++)
+		client_close(&c[i]);
+	rig_free(g);
+}
+
+static void
+local_root_acts_as_whom_it_is_mapped_to(void)
+{
+	struct rig *g = rig_new();
+	struct client a;
+
+	rig_config(g)->map_root = (struct config_account){ true, 65534, 65534 };
+	bystander(g, &a);
+	CU_ASSERT_EQUAL(client_open(&a, "f", O_RDWR | O_CREAT), 0);
+	CU_ASSERT_EQUAL(rig_opened_by(g), geteuid() ? geteuid() : 65534);
+	client_close(&a);
 	rig_free(g);
 }
 
@@ -1219,6 +1324,10 @@ UNIT_TESTS(session,
 	UNIT(open_that_fails_says_why),
 	UNIT(names_changed_for_an_instance_that_died_are_changed_once),
 	UNIT(limits_of_a_uid_hold),
+	UNIT(memory_of_a_user_is_what_its_limit_leaves),
+	UNIT(who_sends_too_much_is_read_later_and_others_are_not),
+	UNIT(too_many_that_say_nothing_are_refused_and_other_users_are_not),
+	UNIT(local_root_acts_as_whom_it_is_mapped_to),
 	UNIT(client_that_does_not_read_is_not_read_from),
 	UNIT(ring_is_drained_before_a_message_is_acted_on),
 	UNIT(bell_drains_a_ring_that_sleeps),

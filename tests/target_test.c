@@ -154,23 +154,6 @@ urls_are_refused_where_the_configuration_says_so(void)
 }
 
 static void
-roots_daemon_takes_urls_by_itself_only_without_mounts(void)
-{
-	struct config c = config(CONFIG_AUTO);
-	struct target t;
-	char *error;
-	int expected = geteuid() ? 0 : -EACCES;
-
-	CU_ASSERT_EQUAL(target_parse(&c, "nfs://nas/a", &t, &error),
-			expected);
-	target_clear(&t);
-	free(error);
-	c.mount_nr = 0;
-	CU_ASSERT_EQUAL(target_parse(&c, "nfs://nas/a", &t, &error), 0);
-	target_clear(&t);
-}
-
-static void
 below_counts_whole_components(void)
 {
 	CU_ASSERT_STRING_EQUAL(target_below("/a/b", "/a"), "b");
@@ -257,7 +240,6 @@ UNIT_TESTS(target,
 	UNIT(malformed_targets_are_refused_in_words),
 	UNIT(an_unknown_mount_is_named),
 	UNIT(urls_are_refused_where_the_configuration_says_so),
-	UNIT(roots_daemon_takes_urls_by_itself_only_without_mounts),
 	UNIT(below_counts_whole_components),
 	UNIT(the_longest_export_above_a_path_is_chosen),
 	UNIT(handles_become_hex_and_back),
