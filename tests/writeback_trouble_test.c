@@ -726,7 +726,92 @@ pipeline_that_ends_leaves_the_list_for_the_next(void)
 	bench_free(&b);
 }
 
+/* ---- holding, and standing still ---- */
+
+static void
+pipeline_that_is_held_begins_no_write_and_is_quiet_when_all_are_answered(void)
+{
+	struct bench_done d = { 0, 1 };
+	struct wb_handle *h;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 2 * MiB, 'a'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_WRITE), 2);
+	wb_hold(b.wb, true);
+	CU_ASSERT(bench_write(&b, h, 2 * MiB, 1000, 'b'));
+	handle_fsync(h, b.now, bench_done, &d);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_WRITE), 2);
+	CU_ASSERT(!wb_is_quiet(b.wb));
+	answer_all(WB_CALL_WRITE, 0, 1);
+	CU_ASSERT(wb_is_quiet(b.wb));
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_WRITE), 0);
+	b.poked = false;
+	wb_hold(b.wb, false);
+	CU_ASSERT(b.poked);
+	bench_serve(&b, 1);
+	CU_ASSERT_EQUAL(d.nr, 2);
+	CU_ASSERT_EQUAL(d.err, 0);
+	bench_free(&b);
+}
+
+static void
+server_that_owes_an_answer_is_not_us_standing_still(void)
+{
+	struct wb_handle *h;
+	unsigned i;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h, 0, 1000, 'a'));
+	bench_turn(&b);
+	for (i = 0; i < 600; i++) {	/* its WRITE leaves when it is old */
+		CU_ASSERT(!wb_stands_still(b.wb, b.now));
+		bench_advance(&b, 10000000);
+	}
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_WRITE), 1);
+	bench_answer(&b, bench_take(&b, 0), -EAGAIN, WB_UNSTABLE, 1);
+	CU_ASSERT(!wb_stands_still(b.wb, b.now));	/* JUKEBOX */
+	for (i = 0; i < 600 && !b.call_nr; i++)
+		bench_advance(&b, 1000000);
+	bench_answer(&b, bench_take(&b, 0), 0, WB_UNSTABLE, 1);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_COMMIT), 1);
+	bench_advance(&b, 3600000000ull);
+	CU_ASSERT(!wb_stands_still(b.wb, b.now));
+	bench_serve(&b, 1);
+	bench_advance(&b, 3600000000ull);
+	CU_ASSERT(!wb_stands_still(b.wb, b.now));
+	bench_free(&b);
+}
+
+static void
+old_data_that_nobody_writes_though_he_could_is_us_standing_still(void)
+{
+	struct wb_handle *h;
+
+	start(&roomy);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	wb_hold(b.wb, true);		/* as a fault would */
+	CU_ASSERT(bench_write(&b, h, 0, 1000, 'a'));
+	bench_turn(&b);
+	b.now += b.limits.dirty_expire_usec + 9000000;
+	CU_ASSERT(!wb_stands_still(b.wb, b.now));
+	b.now += 2000000;
+	CU_ASSERT(wb_stands_still(b.wb, b.now));
+	wb_hold(b.wb, false);
+	bench_turn(&b);
+	CU_ASSERT(!wb_stands_still(b.wb, b.now));
+	bench_serve(&b, 1);
+	bench_free(&b);
+}
+
 UNIT_TESTS(writeback_trouble,
+	UNIT(pipeline_that_is_held_begins_no_write_and_is_quiet_when_all_are_answered),
+	UNIT(server_that_owes_an_answer_is_not_us_standing_still),
+	UNIT(old_data_that_nobody_writes_though_he_could_is_us_standing_still),
 	UNIT(more_files_than_commits_are_synced),
 	UNIT(calls_that_find_no_memory_are_tried_again),
 	UNIT(scattered_bytes_that_use_up_the_list_are_written_to_make_room),

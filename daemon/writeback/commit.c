@@ -226,6 +226,7 @@ commit_end(struct commit *c)
 
 	cred_put(c->call.cred);
 	TAILQ_INSERT_TAIL(&s->free_commits, c, link);
+	s->commits_out--;
 	commit_window_ended(s, &c->trip, c->call.err == 0, s->wb->now);
 }
 
@@ -236,7 +237,7 @@ commit_done(struct wb_call *call, uint64_t now)
 	struct wb_file *f = c->file;
 	struct wb_server *s = f->server;
 
-	s->wb->now = now;
+	s->wb->now = s->answered_usec = now;
 	jukebox_count(s, call);
 	f->commit = NULL;
 	if (call->err == 0) {
@@ -405,6 +406,7 @@ send_commit(struct wb_file *f, bool waited, uint64_t now)
 		return;
 	}
 	TAILQ_REMOVE(&s->free_commits, c, link);
+	s->commits_out++;
 	while ((e = TAILQ_FIRST(&f->unstable)))
 		extent_list_append(&c->extents, e);
 	f->commit = c;

@@ -178,7 +178,9 @@ listed(const struct extent *e, enum extent_state s, enum nfswb_list_state *as)
 		*as = NFSWB_LIST_SENT;
 		return true;
 	case EXTENT_UNSTABLE:
-		*as = NFSWB_LIST_ANSWERED;
+		/* for the next instance; another copy may be on its way */
+		*as = late_overlaps(e->file, e->offset, extent_end(e)) ?
+		      NFSWB_LIST_SENT : NFSWB_LIST_ANSWERED;
 		return true;
 	case EXTENT_GHOST:
 	case EXTENT_CLEAN:

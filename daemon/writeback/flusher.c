@@ -31,6 +31,7 @@
 #define OLDEST_LOOKS 256	/* of one slab, at most */
 #define TAILS_SHARE (256ull << 10)
 #define STUCK_USEC 1000000	/* no WRITE was answered for so long */
+#define OVERDUE_USEC 10000000	/* beyond dirty_expire: something is wrong */
 
 static uint64_t
 portion(const struct wb_server *s)
@@ -469,6 +470,34 @@ run_async(struct wb_server *s, uint64_t now)
 		(void)round_files(s, true, now, &progress);
 }
 
+static bool
+older(struct extent_seq_tree *t, uint64_t than_usec)
+{
+	const struct extent *e = extent_oldest(t);
+
+	return e && e->dirtied_usec < than_usec;
+}
+
+/* A server that owes an answer, or gave one a moment ago, is not to blame on us;
+   neither is what may not be written now. */
+bool
+flusher_overdue(const struct wb_server *s, uint64_t now)
+{
+	uint64_t late = s->wb->limits.dirty_expire_usec + OVERDUE_USEC;
+	struct wb_file *f;
+
+	if (s->ops_out || s->commits_out || now < late ||
+	    now - s->answered_usec < OVERDUE_USEC)
+		return false;
+	TAILQ_FOREACH(f, &s->dirty_files, dirty_link)
+		if (may_write(f, now) && older(&f->to_write, now - late))
+			return true;
+	TAILQ_FOREACH(f, &s->unstable_files, unstable_link)
+		if (may_write(f, now) && older(&f->uncommitted, now - late))
+			return true;
+	return false;
+}
+
 uint64_t
 flusher_drive(struct wb_server *s, uint64_t bytes, uint64_t now)
 {
@@ -476,6 +505,8 @@ flusher_drive(struct wb_server *s, uint64_t bytes, uint64_t now)
 			  .class = WB_NORMAL };
 	struct wb_file *f;
 
+	if (s->wb->held)
+		return 0;
 	TAILQ_FOREACH(f, &s->dirty_files, dirty_link)
 		if (may_write(f, now))
 			return writepages(f, &p, now).bytes;
@@ -485,6 +516,8 @@ flusher_drive(struct wb_server *s, uint64_t bytes, uint64_t now)
 void
 flusher_run(struct wb_server *s, uint64_t now)
 {
+	if (s->wb->held)
+		return;
 	run_sync(s, now);
 	run_async(s, now);
 }

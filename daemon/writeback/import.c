@@ -4,9 +4,10 @@
  *
  * The list is copied out slot by slot and checked; what does not make sense is
  * refused whole.  Entries keep their slots.  They join their files in sequence,
- * cutting as they did when they were new.  What may have been sent is closed to
- * newer data until it is answered and no late copy can land any more: the old
- * instance's connection may still deliver it.
+ * cutting as they did when they were new.  What may have been sent and was not
+ * answered is closed to newer data until it is, and no late copy can land any
+ * more: the old instance's connection may still deliver it.  What was answered
+ * is sent again, since nobody knows its verifier.
  *
  * While importing no room is granted; it ends when the ring is drained.
  */
@@ -35,7 +36,7 @@ take_entry(struct slab *s, uint32_t slot, uint64_t seq)
 	struct extent *e = &s->extent[slot];
 	uint64_t lr = atomic_load(&l->length_ringpos);
 	uint64_t place = l->place, offset = l->offset;
-	uint32_t length = (uint32_t)lr;
+	uint32_t length = (uint32_t)lr, state;
 
 	if (length == 0 || length > NFSWB_CHUNK_BYTES ||
 	    place / NFSWB_CHUNK_BYTES >= s->view.layout.chunk_nr ||
@@ -47,7 +48,9 @@ take_entry(struct slab *s, uint32_t slot, uint64_t seq)
 	e->offset = offset;
 	e->place = place;
 	e->length = length;
-	e->was_sent = atomic_load(&l->state) != NFSWB_LIST_DIRTY;
+	state = atomic_load(&l->state);
+	e->was_sent = state != NFSWB_LIST_DIRTY &&
+		      state != NFSWB_LIST_ANSWERED;
 	e->file_nr = l->file;
 	e->ringpos = (uint32_t)(lr >> 32);
 	s->import[s->import_nr++] =

@@ -342,6 +342,36 @@ wb_drain(struct wb *wb, uint64_t now)
 	wb_poke(wb);
 }
 
+void
+wb_hold(struct wb *wb, bool hold)
+{
+	wb->held = hold;
+	if (!hold)
+		wb_poke(wb);
+}
+
+bool
+wb_is_quiet(const struct wb *wb)
+{
+	const struct wb_server *s;
+
+	LIST_FOREACH(s, &wb->servers, link)
+		if (s->ops_out)
+			return false;
+	return true;
+}
+
+bool
+wb_stands_still(const struct wb *wb, uint64_t now)
+{
+	const struct wb_server *s;
+
+	LIST_FOREACH(s, &wb->servers, link)
+		if (flusher_overdue(s, now))
+			return true;
+	return false;
+}
+
 uint64_t
 wb_left_bytes(const struct wb *wb)
 {

@@ -65,6 +65,14 @@ int wb_sync(struct wb *, bool (*match)(void *arg, struct wb_file *),
 
 /* Shutdown: from now on everything is written back as fast as may be. */
 void wb_drain(struct wb *, uint64_t now);
+/* No WRITE is begun from now on, until told otherwise; those that are out are
+   waited for.  Are there such? */
+void wb_hold(struct wb *, bool hold);
+bool wb_is_quiet(const struct wb *);
+/* Is something overdue that no server, no delay and nobody else holds up?  Then
+   we do; for the watchdog. */
+bool wb_stands_still(const struct wb *, uint64_t now);
+
 /* Bytes accepted that are not on stable storage (FAILED included). */
 uint64_t wb_left_bytes(const struct wb *);
 /* Each file with such bytes; for naming what a forced stop leaves. */

@@ -31,6 +31,7 @@ struct wb {
 	uint64_t now;			/* of the current turn */
 	uint64_t seq;			/* the last one given */
 	bool draining;
+	bool held;			/* no WRITE is begun */
 	bool ending;			/* the lists stay as they are */
 	bool slots_came_free;		/* or truncations ended */
 	unsigned reclaiming;		/* inside of it; see wb_queue */

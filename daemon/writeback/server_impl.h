@@ -33,7 +33,9 @@ struct wb_server {
 	unsigned ops_nr, ops_out;
 	uint64_t moved_usec;		/* a WRITE was answered, or the first
 					   queued */
+	uint64_t answered_usec;		/* a WRITE or COMMIT was, last */
 	struct commit_list free_commits;
+	unsigned commits_out;
 	struct file_list want_commit;	/* a COMMIT is due, and can't go yet, */
 	struct file_list want_waited;	/* ... and somebody waits for it */
 	struct commit *commits;

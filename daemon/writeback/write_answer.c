@@ -156,7 +156,7 @@ write_answered(struct wb_call *c, uint64_t now)
 	struct wb_file *f = op->file;
 	struct wb_server *s = f->server;
 
-	s->wb->now = s->moved_usec = now;
+	s->wb->now = s->moved_usec = s->answered_usec = now;
 	s->answered_bytes += c->count;
 	jukebox_count(s, c);
 	/* another copy, or one that was given up, may still land */
