@@ -8,7 +8,8 @@
  * tells.
  *
  *	AWAKE -> nothing left -> NAP, back in a millisecond
- *	NAP   -> NAPS_MAX times in vain -> RING, until a bell
+ *	NAP   -> NAPS_MAX times in vain, or its writers wait for room -> RING,
+ *		 until a bell
  *
  * Who goes to sleep stores its flag, fences, and looks again at everything the
  * other side would ring for (SHARED-MEMORY, "Waking").
@@ -208,6 +209,19 @@ stays_up(const struct session *s)
 	return s->owner->stopping || (s->blocked && !TAILQ_EMPTY(&s->todo));
 }
 
+/* Its writers have no room to post anything from, until they are granted some;
+   who has, in another thread, rings. */
+static bool
+waits_for_room(const struct session *s)
+{
+	struct slab_usage u;
+
+	if (s->blocked)		/* its entries wait for the list */
+		return false;
+	slab_usage(s->slab, session_now(s), &u);
+	return u.waiting != WAIT_NONE;
+}
+
 void
 drain_rest(struct session *s)
 {
@@ -218,6 +232,8 @@ drain_rest(struct session *s)
 		return;
 	s->empty_naps = s->active ? 0 : s->empty_naps + 1;
 	s->active = false;
+	if (waits_for_room(s))
+		s->empty_naps = NAPS_MAX;
 	flag = s->empty_naps < NAPS_MAX || stays_up(s) ? NFSWB_NAP :
 							 NFSWB_RING;
 	crash_point();

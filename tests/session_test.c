@@ -897,6 +897,40 @@ active_session_is_looked_at_without_a_bell(void)
 	rig_free(g);
 }
 
+/* A hundred paced writers would be a hundred timers of a millisecond. */
+static void
+session_without_room_is_not_looked_at_until_a_bell(void)
+{
+	static unsigned char data[RIG_CHUNK];
+	struct rig *g = rig_new();
+	struct client c;
+	int f, i;
+
+	client_connect(g, &c);
+	CU_ASSERT_EQUAL(client_hello(&c, 0, 1 << 20), 0);
+	rig_pass(g, 1000);
+	f = client_open(&c, "f", O_RDWR | O_CREAT);
+	rig_hold(g, true);
+	for (i = 0; i < 100 && client_post(&c, (uint32_t)f,
+					   (uint64_t)i * RIG_CHUNK, data,
+					   RIG_CHUNK); i++)
+		rig_pass(g, 2000);
+	CU_ASSERT(i > 0 && i < 100);
+	CU_ASSERT_EQUAL(atomic_load(&c.view.control->d_sleeps), NFSWB_NAP);
+	client_wants(&c, RIG_CHUNK);
+	client_bell(&c);
+	rig_pass(g, 100);
+	CU_ASSERT_EQUAL(atomic_load(&c.view.control->d_sleeps), NFSWB_RING);
+	rig_hold(g, false);
+	rig_pass(g, 1000000);
+	CU_ASSERT(client_post(&c, (uint32_t)f, 0, data, RIG_CHUNK));
+	client_bell(&c);
+	rig_pass(g, 100);
+	CU_ASSERT_EQUAL(atomic_load(&c.view.control->tail), (uint64_t)i + 1);
+	client_close(&c);
+	rig_free(g);
+}
+
 static void
 who_waits_for_the_tail_gets_a_bell(void)
 {
@@ -1332,6 +1366,7 @@ UNIT_TESTS(session,
 	UNIT(ring_is_drained_before_a_message_is_acted_on),
 	UNIT(bell_drains_a_ring_that_sleeps),
 	UNIT(active_session_is_looked_at_without_a_bell),
+	UNIT(session_without_room_is_not_looked_at_until_a_bell),
 	UNIT(who_waits_for_the_tail_gets_a_bell),
 	UNIT(head_out_of_range_closes_only_that_session),
 	UNIT(garbage_in_the_ring_closes_only_that_session),
