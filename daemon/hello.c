@@ -9,6 +9,7 @@
 
 #include "common/log.h"
 #include "daemon/access.h"
+#include "daemon/keep.h"
 #include "daemon/request.h"
 #include "daemon/session_impl.h"
 
@@ -73,8 +74,10 @@ make_memory(struct session *s, const nfswb_hello_args *a)
 		      memory_new(&s->memory, bytes, s->id);
 	if (!err)
 		err = session_make_slab(s);
-	if (!err)
+	if (!err) {
+		keep_put(o->env.keep, s->id, &s->memory);
 		return 0;
+	}
 	memory_free(&s->memory);
 	runtime_ended(o->runtime, s->record);
 	s->record = NULL;

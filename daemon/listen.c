@@ -4,7 +4,9 @@
  *
  * A socket file on which somebody answers is left alone; a stale one is
  * replaced.  A lock beside it, SOCKET.lock, makes that safe against a second
- * daemon that does the same at the same time.
+ * daemon that does the same at the same time.  A socket that we were started
+ * with goes before all: the service manager's, or our own before we were
+ * executed anew.
  *
  * All of this is before the loop runs, so it may wait; nothing here does.
  */
@@ -22,17 +24,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "autoconf.h"
-#ifdef HAVE_SYSTEMD
-#include <systemd/sd-daemon.h>
-#endif
-
 #include "common/log.h"
 #include "daemon/listen.h"
 
 #define SYSTEM_DIR "/run/nfswbd"
 #define SYSTEM_SOCKET SYSTEM_DIR "/nfswbd.sock"
 #define USER_SOCKET "nfswbd.sock"
+/* names under which what is executed in our place gets it */
+#define OURS "listening"
+#define THEIRS "listening-manager"
 
 static int
 fail(char **error, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -188,28 +188,39 @@ bind_at(struct listening *l, const struct config *config, char **error)
 	return 0;
 }
 
-/* The listening socket that the service manager passed; -1: none. */
-static int
-passed_fd(void)
+static bool
+is_listening(int fd)
 {
-	int fd = -1;
-#ifdef HAVE_SYSTEMD
-	int i, n = sd_listen_fds(1);
+	int family, type, listens;
+	socklen_t len = sizeof family;
 
-	for (i = 0; i < n; i++) {
-		int each = SD_LISTEN_FDS_START + i;
+	return !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len) &&
+	       !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) &&
+	       !getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) &&
+	       family == AF_UNIX && type == SOCK_STREAM && listens;
+}
 
-		if (fd < 0 && sd_is_socket_unix(each, SOCK_STREAM, 1, NULL,
-						0) > 0) {
-			fd = each;
+/* The listening socket that we were started with, if there is one. */
+static void
+take_passed(struct listening *l, struct inherit *in)
+{
+	struct inherited *e;
+	unsigned i;
+
+	for (i = 0; i < in->nr && l->fd < 0; i++) {
+		e = &in->each[i];
+		if (e->fd < 0 || !is_listening(e->fd))
 			continue;
-		}
-		log_warning("descriptor %d of the service manager is not the "
-			    "socket we want; closed", each);
-		close(each);
+		l->fd = e->fd;
+		l->ours = in->again && !strcmp(e->name, OURS);
+		e->fd = -1;
 	}
-#endif
-	return fd;
+}
+
+int
+listen_leave(const struct listening *l, int fd, struct inherit *in)
+{
+	return inherit_add(in, l->ours ? OURS : THEIRS, fd);
 }
 
 static char *
@@ -245,6 +256,17 @@ lock_path(struct listening *l, char **error)
 			    "there; stop it, or name another socket with -s",
 			    l->path);
 	return 0;
+}
+
+/* Where we listen already the lock is not needed: who has it for a moment will
+   find that we answer. */
+static void
+lock_quietly(struct listening *l)
+{
+	char *error = NULL;
+
+	(void)lock_path(l, &error);
+	free(error);
 }
 
 /* Before the lock: where a daemon answers, that is the message. */
@@ -284,6 +306,8 @@ open_at(struct listening *l, const struct config *config, char **error)
 	if (l->fd < 0)
 		return probe(l, error) || lock_path(l, error) ||
 		       bind_at(l, config, error) ? -1 : 0;
+	if (l->ours)	/* who has the lock now will find us answering */
+		lock_quietly(l);
 	if (fcntl(l->fd, F_SETFL, fcntl(l->fd, F_GETFL) | O_NONBLOCK))
 		return fail(error, "%s: %s", l->path, strerror(errno));
 	return 0;
@@ -291,10 +315,11 @@ open_at(struct listening *l, const struct config *config, char **error)
 
 int
 listen_open(struct listening *l, const struct config *config, const char *path,
-	    char **error)
+	    struct inherit *in, char **error)
 {
-	*l = (struct listening){ .fd = passed_fd(), .lock_fd = -1 };
+	*l = (struct listening){ .fd = -1, .lock_fd = -1 };
 	*error = NULL;
+	take_passed(l, in);
 	if (l->fd >= 0)
 		l->path = path_of(l->fd);
 	else if (path)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "daemon/config.h"
+#include "daemon/inherit.h"
 
 struct listening {
 	int fd;
@@ -18,12 +19,14 @@ struct listening {
 };
 
 /*
- * Takes the socket that the service manager passes, else binds one: at path,
- * else the configuration's, else the default of DESIGN.  0, or -1 and *error,
- * one line that the caller frees.
+ * Takes the socket that we were started with, else binds one: at path, else the
+ * configuration's, else the default of DESIGN.  0, or -1 and *error, one line
+ * that the caller frees.
  */
 int listen_open(struct listening *, const struct config *, const char *path,
-		char **error);
+		struct inherit *, char **error);
+/* For what is executed in our place; fd: the socket, wherever it is now. */
+int listen_leave(const struct listening *, int fd, struct inherit *);
 /* Sets all free; fd is left alone where its new owner put -1 there. */
 void listen_close(struct listening *);
 

@@ -3,8 +3,8 @@
  * memory.c - the two memfds of a session: made, sealed, checked, mapped
  *
  * Sealed against shrinking, a page that was mapped stays there: the daemon's
- * touch of it can't end in SIGBUS.  What a client hands back after a restart is
- * believed only with all three seals and the very size that was made.
+ * touch of it can't end in SIGBUS.  What comes back after a restart is believed
+ * only with all three seals and the very size that was made.
  */
 #include "daemon/memory.h"
 
@@ -183,20 +183,26 @@ not_ours(int fd, uint64_t bytes)
 	return NULL;
 }
 
+const char *
+memory_not_ours(int control_fd, int data_fd, uint64_t data_bytes)
+{
+	struct nfswb_layout l;
+	const char *why;
+
+	if (nfswb_layout(&l, data_bytes))
+		return "no such size was ever made";
+	why = not_ours(control_fd, l.bytes);
+	return why ? why : not_ours(data_fd, data_bytes);
+}
+
 int
 memory_adopt(struct memory *m, int control_fd, int data_fd,
 	     uint64_t data_bytes, const char **why)
 {
-	struct nfswb_layout l;
 	int err;
 
 	memset(m, 0, sizeof *m);
-	*why = "no such size was ever made";
-	if (nfswb_layout(&l, data_bytes))
-		return -EINVAL;
-	*why = not_ours(control_fd, l.bytes);
-	if (!*why)
-		*why = not_ours(data_fd, data_bytes);
+	*why = memory_not_ours(control_fd, data_fd, data_bytes);
 	if (*why)
 		return -EPERM;
 	*why = "the memory can't be mapped";

@@ -26,7 +26,10 @@ uint64_t memory_size(uint64_t configured, uint64_t wanted, pid_t client);
 int memory_new(struct memory *, uint64_t data_bytes, uint64_t session);
 /* The same in the daemon's own memory, for a client that has none. */
 int memory_private(struct memory *, uint64_t data_bytes, uint64_t session);
-/* Takes memfds that a client hands back; takes the descriptors over when 0,
+/* NULL: the two have the size and the seals that memory_new gives; else why not,
+   in words. */
+const char *memory_not_ours(int control_fd, int data_fd, uint64_t data_bytes);
+/* Takes memfds that a client, or who kept them, hands back; takes the descriptors over when 0,
    else -errno and *why in words. */
 int memory_adopt(struct memory *, int control_fd, int data_fd,
 		 uint64_t data_bytes, const char **why);

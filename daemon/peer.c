@@ -126,6 +126,15 @@ peer_init(struct peer *p, int fd)
 }
 
 void
+peer_gone(struct peer *p, pid_t pid, struct cred *cred)
+{
+	memset(p, 0, sizeof *p);
+	p->pid = pid;
+	p->cred = cred_ref(cred);
+	strcpy(p->comm, "(ended)");
+}
+
+void
 peer_clear(struct peer *p)
 {
 	cred_put(p->cred);

@@ -18,6 +18,8 @@ struct peer {
 /* 0 or -errno; then peer_clear is not needed. */
 int peer_init(struct peer *, int fd);
 void peer_clear(struct peer *);
+/* A process that has ended, as it is remembered. */
+void peer_gone(struct peer *, pid_t, struct cred *);
 
 /* 0: there is no such process. */
 uint64_t peer_starttime(pid_t);

@@ -3,6 +3,8 @@
  * resume.c - the sessions of an instance that died come back
  *
  *	expected --RESUME--> RESUMING --import--> LIVE, ring drained --> answered
+ *	    |                   ^
+ *	    |                   |-- its memory was kept for us
  *	    \-- its process ended: its data is gone, if the memory is
  *
  * The table of tokens says who was there.  Until all of those have come back or
@@ -21,6 +23,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "daemon/keep.h"
 #include "daemon/request.h"
 #include "daemon/session_impl.h"
 
@@ -62,6 +65,57 @@ lost(struct sessions *o, struct runtime_session *record)
 			    "nfswbd ran; what it had not written back is gone",
 			    record->id, (int)record->pid);
 	runtime_ended(o->runtime, record);
+}
+
+/* Its client is dead, but its memory was kept: it is imported as the others are,
+   and then ends as if the client had died now. */
+static int
+come_back(struct sessions *o, struct runtime_session *record,
+	  struct memory *m)
+{
+	struct session *s = session_come_back(o, record);
+	int err;
+
+	if (!s) {
+		memory_free(m);
+		return -ENOMEM;
+	}
+	s->memory = *m;
+	log_info(SESSION_FMT ": its memory was kept; nfswbd finishes its work",
+		 SESSION_ARG(s));
+	err = takeover_begin(s, NULL);
+	if (err) {
+		s->broken = true;
+		log_error(SESSION_FMT ": what it had not written back is lost: "
+			  "%s", SESSION_ARG(s), err == -ENOMEM ?
+			  "out of memory" : "its list is not ours");
+	}
+	return 0;
+}
+
+static int
+ended(struct sessions *o, struct runtime_session *record)
+{
+	struct keep *keep = o->env.keep;
+	struct memory m;
+	const char *why;
+	int err;
+
+	if (!keep_has(keep, record->id, record->data_bytes)) {
+		lost(o, record);
+		return 0;
+	}
+	err = keep_adopt(keep, record->id, record->data_bytes, &m, &why);
+	if (!err)
+		err = come_back(o, record, &m);
+	else if (err != -ENOMEM) {
+		log_warning("memory that was kept for session %" PRIu64
+			    " is refused: %s", record->id, why);
+		keep_drop(keep, record->id);
+		lost(o, record);
+		err = 0;
+	}
+	return err;
 }
 
 /* One without open files has nothing that anybody must wait for. */
@@ -106,7 +160,9 @@ died(void *arg, int fd, unsigned events)
 	(void)fd;
 	(void)events;
 	forget(e);
-	lost(o, record);
+	if (ended(o, record))
+		log_error("out of memory; what was kept of session %" PRIu64
+			  " waits for the next nfswbd", record->id);
 	resume_check(o);
 }
 
@@ -149,11 +205,39 @@ try_again(void *arg)
 	resume_check(re->owner);
 }
 
+/* Session by session: its process lives, or it does not. */
+static int
+look_for_all(struct sessions *o)
+{
+	struct runtime_session *s, *next;
+	int err = 0;
+
+	for (s = LIST_FIRST(runtime_list(o->runtime)); s && !err; s = next) {
+		next = LIST_NEXT(s, link);
+		if (s->starttime && peer_starttime(s->pid) == s->starttime)
+			err = expect(o->resume, s);
+		else
+			err = ended(o, s);
+	}
+	return err;
+}
+
+static bool
+is_known(void *arg, uint64_t session)
+{
+	struct sessions *o = arg;
+	const struct expected *e;
+
+	LIST_FOREACH(e, &o->resume->expected, link)
+		if (e->record->id == session)
+			return true;
+	return false;
+}
+
 int
 resume_new(struct sessions *o)
 {
 	struct resume *re = calloc(1, sizeof *re);
-	struct runtime_session *s, *next;
 
 	if (!re)
 		return -ENOMEM;
@@ -164,23 +248,26 @@ resume_new(struct sessions *o)
 	re->again = loop_timer(o->env.loop, try_again, re);
 	if (!re->grace || !re->again)
 		return -ENOMEM;
-	for (s = LIST_FIRST(runtime_list(o->runtime)); s; s = next) {
-		next = LIST_NEXT(s, link);
-		if (!s->starttime || peer_starttime(s->pid) != s->starttime)
-			lost(o, s);
-		else if (expect(re, s))
-			return -ENOMEM;
-	}
-	if (!waited_for(re)) {
+	if (look_for_all(o))
+		return -ENOMEM;
+	keep_refuse_rest(o->env.keep, is_known, o);
+	o->importing = waited_for(re) || !TAILQ_EMPTY(&o->list);
+	if (!o->importing)
 		restore_hidden(o);
+	if (!waited_for(re))
 		return 0;
-	}
-	o->importing = true;
 	loop_timer_set(o->env.loop, re->grace,
 		       (uint64_t)o->env.config->grace_sec * 1000000);
 	log_info("waiting for %u session%s of an earlier instance",
 		 waited_for(re), waited_for(re) == 1 ? "" : "s");
 	return 0;
+}
+
+void
+resume_now(struct sessions *o)
+{
+	o->resume->grace_over = true;
+	resume_check(o);
 }
 
 void
@@ -219,6 +306,7 @@ take_memory(struct session *s, const struct runtime_session *record,
 	    const char **why)
 {
 	uint64_t size = s->owner->env.config->slab_bytes;
+	struct keep *keep = s->owner->env.keep;
 	int err;
 
 	*why = "out of memory";
@@ -228,11 +316,20 @@ take_memory(struct session *s, const struct runtime_session *record,
 	*why = "its two descriptors did not come along";
 	if (s->passed_nr != 2)
 		return -EPROTO;
+	if (keep_has(keep, record->id, record->data_bytes)) {
+		*why = "these are not the memory files that it was given";
+		if (!keep_is(keep, record->id, s->passed[0], s->passed[1]))
+			return -EPERM;
+		return keep_adopt(keep, record->id, record->data_bytes,
+				  &s->memory, why);
+	}
 	err = memory_adopt(&s->memory, s->passed[0], s->passed[1],
 			   record->data_bytes, why);
-	if (!err)
-		s->passed_nr = 0;	/* the memory's now */
-	return err;
+	if (err)
+		return err;
+	s->passed_nr = 0;	/* the memory's now */
+	keep_put(keep, record->id, &s->memory);
+	return 0;
 }
 
 static void

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "daemon/keep.h"
 #include "daemon/request.h"
 #include "daemon/session_impl.h"
 
@@ -141,6 +142,18 @@ slab_room(void *arg)
 		session_poke(s);
 }
 
+/* All of it is on stable storage, or given up: nobody need know it any more. */
+static void
+strike(struct session *s)
+{
+	if (!s->record)
+		return;
+	if (s->record->data_bytes)
+		keep_drop(s->owner->env.keep, s->id);
+	runtime_ended(s->owner->runtime, s->record);
+	s->record = NULL;
+}
+
 static void
 slab_gone(void *arg)
 {
@@ -149,6 +162,7 @@ slab_gone(void *arg)
 	s->user->slab_bytes -= s->memory.data_bytes;
 	memory_free(&s->memory);
 	s->slab = NULL;
+	strike(s);
 	if (s->turn)
 		vanish(s);
 	else
@@ -202,21 +216,13 @@ close_files(struct session *s)
 }
 
 static void
-strike(struct session *s)
-{
-	if (s->record)
-		runtime_ended(s->owner->runtime, s->record);
-	s->record = NULL;
-}
-
-static void
 end_begin(struct session *s)
 {
 	uint64_t head = drain_head(s);
 
 	leave_loop(s);
 	loop_timer_clear(s->owner->env.loop, s->nap);
-	if (s->state == SESSION_RESUMING && s->owner->importing)
+	if (s->state == SESSION_RESUMING)
 		return;			/* its data is imported first */
 	if (!s->slab) {
 		close_files(s);
@@ -244,7 +250,6 @@ end_go_on(struct session *s)
 	if (d != DRAIN_DONE)
 		return;
 	close_files(s);
-	strike(s);
 	s->state = SESSION_RELEASED;
 	slab_release(s->slab, session_now(s));
 }
@@ -328,8 +333,6 @@ start(struct session *s)
 	struct loop *l = s->owner->env.loop;
 
 	io_start(s);
-	s->turn = loop_deferred(l, turn, s);
-	s->nap = loop_timer(l, turn, s);
 	s->pidfd = peer_pidfd(s->peer.pid);
 	if (s->pidfd >= 0)
 		s->death = loop_watch(l, s->pidfd, LOOP_READ, died, s);
@@ -340,26 +343,39 @@ start(struct session *s)
 	return 0;
 }
 
+/* In the list, with all that any session has; turn or nap may be missing. */
+static struct session *
+session_new(struct sessions *o)
+{
+	struct session *s = calloc(1, sizeof *s);
+
+	if (!s)
+		return NULL;
+	s->refs = 1;
+	s->owner = o;
+	o->refs++;
+	s->fd = s->pidfd = -1;
+	s->memory.control_fd = s->memory.data_fd = -1;
+	TAILQ_INIT(&s->todo);
+	TAILQ_INIT(&s->parked);
+	TAILQ_INIT(&s->under_way);
+	s->turn = loop_deferred(o->env.loop, turn, s);
+	s->nap = loop_timer(o->env.loop, turn, s);
+	TAILQ_INSERT_TAIL(&o->list, s, link);
+	return s;
+}
+
 void
 session_come(struct sessions *o, int fd)
 {
-	struct session *s = calloc(1, sizeof *s);
+	struct session *s = session_new(o);
 	int err;
 
 	if (!s) {
 		close(fd);
 		return;
 	}
-	s->refs = 1;
-	s->owner = o;
-	o->refs++;
 	s->fd = fd;
-	s->pidfd = -1;
-	s->memory.control_fd = s->memory.data_fd = -1;
-	TAILQ_INIT(&s->todo);
-	TAILQ_INIT(&s->parked);
-	TAILQ_INIT(&s->under_way);
-	TAILQ_INSERT_TAIL(&o->list, s, link);
 	err = peer_init(&s->peer, fd);
 	if (!err)
 		err = session_admit(s);
@@ -370,6 +386,25 @@ session_come(struct sessions *o, int fd)
 	session_refused(s, err);
 	leave_loop(s);
 	vanish(s);
+}
+
+struct session *
+session_come_back(struct sessions *o, struct runtime_session *record)
+{
+	struct session *s = session_new(o);
+
+	if (!s)
+		return NULL;
+	peer_gone(&s->peer, record->pid, record->cred);
+	if (session_own(s) || !s->turn || !s->nap) {
+		vanish(s);
+		return NULL;
+	}
+	s->record = record;
+	s->id = record->id;
+	s->state = SESSION_RESUMING;
+	session_hangup(s, NULL);
+	return s;
 }
 
 /* --- at the daemon's end --- */

@@ -17,6 +17,7 @@
 #include "daemon/namespace.h"
 #include "daemon/writeback/slab.h"
 
+struct keep;
 struct sessions;
 struct session;
 
@@ -26,6 +27,7 @@ struct sessions_env {
 	struct wb *wb;
 	struct namespace *ns;
 	uint64_t instance;
+	struct keep *keep;		/* NULL: nobody keeps anything */
 	/* JSON, the callee's caller frees; made by statistics.c, control.c */
 	char *(*statistics)(void *arg);
 	char *(*control)(void *arg, const char *request, uid_t uid);
@@ -38,6 +40,9 @@ struct sessions *sessions_new(const struct sessions_env *, int listen_fd,
 void sessions_free(struct sessions *);
 /* Shutdown: accepts no more, drains all rings. */
 void sessions_stop(struct sessions *);
+/* Those that nobody can bring back, and whose data has not all been taken over;
+   after sessions_stop. */
+unsigned sessions_left(const struct sessions *);
 
 /* Drains the rings of the sessions that have the file open; NULL: of all. */
 void sessions_drain(struct sessions *, struct wb_file *);

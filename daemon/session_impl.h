@@ -145,6 +145,9 @@ session_now(const struct session *s)
 void sessions_put(struct sessions *);
 /* A client connected; fd is taken over. */
 void session_come(struct sessions *, int fd);
+/* One whose client is dead comes back: RESUMING, and to be ended after that; its
+   memory is still to be had.  NULL: no memory. */
+struct session *session_come_back(struct sessions *, struct runtime_session *);
 /* At sessions_free: leaves the loop; lives until its slab and requests end. */
 void session_let_go(struct session *);
 struct session *session_ref(struct session *);
@@ -228,6 +231,8 @@ bool opens_drain_every(struct sessions *);
 /* --- resume.c --- */
 int resume_new(struct sessions *);
 void resume_free(struct sessions *);
+/* Waits for nobody any longer. */
+void resume_now(struct sessions *);
 void resume_request(struct request *);
 /* Goes on with the import as far as it can. */
 void resume_check(struct sessions *);

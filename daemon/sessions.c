@@ -106,6 +106,7 @@ sessions_stop(struct sessions *o)
 
 	stop_listening(o);
 	o->stopping = true;
+	resume_now(o);
 	opens_drain_every(o);
 	TAILQ_FOREACH(s, &o->list, link) {
 		if (s->slab)
@@ -113,6 +114,18 @@ sessions_stop(struct sessions *o)
 		io_update(s);
 		session_poke(s);
 	}
+}
+
+unsigned
+sessions_left(const struct sessions *o)
+{
+	const struct session *s;
+	unsigned nr = 0;
+
+	TAILQ_FOREACH(s, &o->list, link)
+		nr += s->slab && (s->state == SESSION_RESUMING ||
+				  s->state == SESSION_ENDING);
+	return nr;
 }
 
 void

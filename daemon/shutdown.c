@@ -73,19 +73,26 @@ static void
 over(struct shutdown *s)
 {
 	uint64_t left = wb_left_bytes(s->env.wb);
+	unsigned sessions = sessions_left(s->env.sessions);
 	struct left last = { .length = 0 };
 
 	if (s->state == OVER)
 		return;
 	s->state = OVER;
-	s->clean = !left;
+	s->clean = !left && !sessions;
 	loop_timer_clear(s->env.loop, s->deadline);
 	if (left) {
 		log_error("stopped with %" PRIu64 " bytes that are not on "
 			  "stable storage:", left);
 		wb_each_left(s->env.wb, add_left, &last);
 		name_left(&last);
-	} else {
+	}
+	if (sessions)
+		log_error("stopped before all was taken over of %u session%s "
+			  "whose application%s ended", sessions,
+			  sessions == 1 ? "" : "s",
+			  sessions == 1 ? "" : "s");
+	if (s->clean) {
 		log_info("stopped; everything is on stable storage");
 	}
 	loop_defer(s->env.loop, s->last_round);
@@ -134,13 +141,14 @@ shutdown_begin(struct shutdown *s)
 		return;
 	}
 	s->state = DRAINING;
-	notify_stopping(s->env.timeout_usec + MORE_USEC);
+	notify_stopping(s->env.notify, s->env.timeout_usec + MORE_USEC);
 	sessions_stop(s->env.sessions);
 	wb_drain(s->env.wb, loop_now(s->env.loop));
 	left = wb_left_bytes(s->env.wb);
 	log_info("stopping: %" PRIu64 " bytes to write back, %" PRIu64
 		 " seconds at most", left, s->env.timeout_usec / 1000000);
-	notify_status("Stopping: writing back %" PRIu64 " bytes", left);
+	notify_status(s->env.notify, "Stopping: writing back %" PRIu64
+		      " bytes", left);
 	loop_timer_set(s->env.loop, s->deadline, s->env.timeout_usec);
 	wb_poke(s->env.wb);
 }
@@ -148,7 +156,8 @@ shutdown_begin(struct shutdown *s)
 void
 shutdown_look(struct shutdown *s)
 {
-	if (s->state == DRAINING && !wb_left_bytes(s->env.wb))
+	if (s->state == DRAINING && !wb_left_bytes(s->env.wb) &&
+	    !sessions_left(s->env.sessions))
 		over(s);
 }
 

@@ -10,6 +10,7 @@
 
 #include "common/loop.h"
 
+struct notify;
 struct wb;
 struct sessions;
 
@@ -17,6 +18,7 @@ struct shutdown_env {
 	struct loop *loop;
 	struct wb *wb;
 	struct sessions *sessions;
+	struct notify *notify;
 	uint64_t timeout_usec;
 };
 

@@ -82,7 +82,7 @@ take_files(struct session *s, const nfswb_resume_args *a)
 	memset((void *)(uintptr_t)s->memory.view.shared, 0, NFSWB_FILES_MAX);
 	LIST_FOREACH(rf, &s->record->files, link)
 		take_file(s, rf);
-	for (i = 0; i < a->files.files_len; i++) {
+	for (i = 0; a && i < a->files.files_len; i++) {
 		c = &a->files.files_val[i];
 		sf = session_file(s, c->file);
 		if (!sf || !runtime_same(sf->record->token, c->token)) {

@@ -20,6 +20,8 @@
 #include "common/log.h"
 #include "daemon/control.h"
 #include "daemon/given_up.h"
+#include "daemon/inherit.h"
+#include "daemon/keep.h"
 #include "daemon/listen.h"
 #include "daemon/loop.h"
 #include "daemon/namespace.h"
@@ -40,11 +42,13 @@ struct daemon {
 	struct loop_timer *next_turn;
 	struct wb *wb;
 	struct namespace *ns;
+	struct inherit inherit;
+	struct notify *notify;
+	struct keep *keep;
 	struct listening listening;
 	struct sessions *sessions;
 	struct shutdown *shutdown;
 	struct loop_signal *on_term, *on_int;
-	struct notify *notify;
 };
 
 /* -- the pipeline's hooks, and its turns -- */
@@ -153,6 +157,32 @@ asked_to_stop(void *arg)
 	shutdown_begin(d->shutdown);
 }
 
+/* -- what outlives us -- */
+
+static void
+keep_memory(void *arg, const char *name, int fd)
+{
+	struct daemon *d = arg;
+
+	notify_store(d->notify, name, fd);
+}
+
+static void
+drop_memory(void *arg, const char *name)
+{
+	struct daemon *d = arg;
+
+	notify_unstore(d->notify, name);
+}
+
+static bool
+alive(void *arg)
+{
+	struct daemon *d = arg;
+
+	return !wb_stands_still(d->wb, loop_now(d->loop));
+}
+
 /* -- starting, in this order; 0 or -1 -- */
 
 /* Not 0, and a JSON integer. */
@@ -206,11 +236,24 @@ start_namespace(struct daemon *d)
 }
 
 static int
+start_keeping(struct daemon *d)
+{
+	static const struct keep_hooks hooks = { keep_memory, drop_memory };
+
+	d->notify = notify_new(d->loop, alive, d);
+	d->keep = keep_new(&hooks, d);
+	if (!d->notify || !d->keep || inherit_take(&d->inherit) ||
+	    keep_take(d->keep, &d->inherit))
+		return -1;
+	return 0;
+}
+
+static int
 start_sessions(struct daemon *d, char **error)
 {
 	struct sessions_env env = {
 		.loop = d->loop, .config = d->config, .wb = d->wb,
-		.ns = d->ns, .instance = d->instance,
+		.ns = d->ns, .instance = d->instance, .keep = d->keep,
 		.statistics = statistics, .control = control, .arg = d,
 	};
 
@@ -227,23 +270,26 @@ start_signals(struct daemon *d)
 {
 	struct shutdown_env env = {
 		.loop = d->loop, .wb = d->wb, .sessions = d->sessions,
+		.notify = d->notify,
 		.timeout_usec = d->config->stop_timeout_sec * 1000000ull,
 	};
 
 	d->shutdown = shutdown_new(&env);
 	d->on_term = evloop_signal(d->loop, SIGTERM, asked_to_stop, d);
 	d->on_int = evloop_signal(d->loop, SIGINT, asked_to_stop, d);
-	d->notify = notify_new(d->loop);
-	return d->shutdown && d->on_term && d->on_int && d->notify ? 0 : -1;
+	return d->shutdown && d->on_term && d->on_int ? 0 : -1;
 }
 
 static int
 start_all(struct daemon *d, const char *socket, char **error)
 {
 	if (start_instance(d) || start_pipeline(d) || start_namespace(d) ||
-	    listen_open(&d->listening, d->config, socket, error) ||
+	    start_keeping(d) ||
+	    listen_open(&d->listening, d->config, socket, &d->inherit,
+			error) ||
 	    start_sessions(d, error) || start_signals(d))
 		return -1;
+	inherit_free(&d->inherit);
 	return 0;
 }
 
@@ -267,8 +313,8 @@ daemon_start(struct loop *loop, const struct config *config,
 		return NULL;
 	}
 	log_info("listening on %s", d->listening.path);
-	notify_status("Listening on %s", d->listening.path);
-	notify_ready();
+	notify_status(d->notify, "Listening on %s", d->listening.path);
+	notify_ready(d->notify);
 	poke(d);
 	return d;
 }
@@ -279,7 +325,6 @@ daemon_stop(struct daemon *d)
 {
 	bool clean = d->shutdown && shutdown_clean(d->shutdown);
 
-	notify_free(d->notify);
 	evloop_signal_free(d->on_int);
 	evloop_signal_free(d->on_term);
 	shutdown_free(d->shutdown);
@@ -288,6 +333,9 @@ daemon_stop(struct daemon *d)
 		sessions_free(d->sessions);
 	d->sessions = NULL;
 	listen_close(&d->listening);
+	keep_free(d->keep);
+	notify_free(d->notify);
+	inherit_free(&d->inherit);
 	if (d->ns)
 		namespace_free(d->ns);
 	if (d->wb)

@@ -13,6 +13,7 @@
 #include "tests/unit.h"
 
 static char dir[64];
+static struct inherit nothing;
 
 static void
 dir_open(void)
@@ -61,7 +62,7 @@ refused(const char *path, const struct config *c, const char *why)
 	struct listening l;
 	char *error = NULL;
 
-	CU_ASSERT_EQUAL(listen_open(&l, c, path, &error), -1);
+	CU_ASSERT_EQUAL(listen_open(&l, c, path, &nothing, &error), -1);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(error);
 	if (!strstr(error, why) || strchr(error, '\n')) {
 		CU_FAIL("another message");
@@ -80,7 +81,8 @@ socket_is_made_with_its_rights_and_goes_at_the_end(void)
 	int fd;
 
 	dir_open();
-	CU_ASSERT_EQUAL_FATAL(listen_open(&l, &c, in_dir("s"), &error), 0);
+	CU_ASSERT_EQUAL_FATAL(listen_open(&l, &c, in_dir("s"), &nothing,
+				      &error), 0);
 	CU_ASSERT_EQUAL(stat(in_dir("s"), &st), 0);
 	CU_ASSERT_EQUAL(st.st_mode & 07777, 0640);
 	CU_ASSERT(fcntl(l.fd, F_GETFL) & O_NONBLOCK);
@@ -102,7 +104,8 @@ second_daemon_on_a_socket_is_refused(void)
 	char *error;
 
 	dir_open();
-	CU_ASSERT_EQUAL_FATAL(listen_open(&l, &c, in_dir("s"), &error), 0);
+	CU_ASSERT_EQUAL_FATAL(listen_open(&l, &c, in_dir("s"), &nothing,
+				      &error), 0);
 	refused(in_dir("s"), &c, "a daemon already runs on");
 	CU_ASSERT(connect_to(in_dir("s")) >= 0);
 	listen_close(&l);
@@ -118,7 +121,8 @@ second_daemon_that_starts_at_the_same_time_is_refused(void)
 	char *error;
 
 	dir_open();
-	CU_ASSERT_EQUAL_FATAL(listen_open(&l, &c, in_dir("s"), &error), 0);
+	CU_ASSERT_EQUAL_FATAL(listen_open(&l, &c, in_dir("s"), &nothing,
+				      &error), 0);
 	unlink(in_dir("s"));
 	refused(in_dir("s"), &c, "or starts there");
 	listen_close(&l);
@@ -139,7 +143,8 @@ stale_socket_is_replaced(void)
 	fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	CU_ASSERT_EQUAL_FATAL(bind(fd, (struct sockaddr *)&un, sizeof un), 0);
 	close(fd);
-	CU_ASSERT_EQUAL_FATAL(listen_open(&l, &c, in_dir("s"), &error), 0);
+	CU_ASSERT_EQUAL_FATAL(listen_open(&l, &c, in_dir("s"), &nothing,
+				      &error), 0);
 	fd = connect_to(in_dir("s"));
 	CU_ASSERT(fd >= 0);
 	close(fd);
@@ -200,7 +205,8 @@ folder_that_others_may_write_is_refused(void)
 	CU_ASSERT_EQUAL(chmod(dir, 01777), 0);
 	refused(in_dir("s"), &c, "others may write there");
 	c.runtime_dir = strdup("/");
-	CU_ASSERT_EQUAL_FATAL(listen_open(&l, &c, in_dir("s"), &error), 0);
+	CU_ASSERT_EQUAL_FATAL(listen_open(&l, &c, in_dir("s"), &nothing,
+				      &error), 0);
 	CU_ASSERT_STRING_EQUAL(l.runtime_dir, "/");
 	listen_close(&l);
 	free(c.runtime_dir);
@@ -229,15 +235,16 @@ option_goes_before_file_and_file_before_environment(void)
 	dir_open();
 	setenv("NFSWB_SOCKET", in_dir("nfswbd.sock"), 1);
 	c.socket = strdup(in_dir("t"));
-	CU_ASSERT_EQUAL_FATAL(listen_open(&l, &c, in_dir("s"), &error), 0);
+	CU_ASSERT_EQUAL_FATAL(listen_open(&l, &c, in_dir("s"), &nothing,
+				      &error), 0);
 	CU_ASSERT_STRING_EQUAL(l.path, in_dir("s"));
 	listen_close(&l);
-	CU_ASSERT_EQUAL_FATAL(listen_open(&l, &c, NULL, &error), 0);
+	CU_ASSERT_EQUAL_FATAL(listen_open(&l, &c, NULL, &nothing, &error), 0);
 	CU_ASSERT_STRING_EQUAL(l.path, in_dir("t"));
 	listen_close(&l);
 	free(c.socket);
 	c.socket = NULL;
-	CU_ASSERT_EQUAL_FATAL(listen_open(&l, &c, NULL, &error), 0);
+	CU_ASSERT_EQUAL_FATAL(listen_open(&l, &c, NULL, &nothing, &error), 0);
 	CU_ASSERT_STRING_EQUAL(l.path, in_dir("nfswbd.sock"));
 	listen_close(&l);
 	unsetenv("NFSWB_SOCKET");

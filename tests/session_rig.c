@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +12,16 @@
 #include <sys/mman.h>
 #include <bsd/sys/queue.h>
 #include <sys/param.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "daemon/config.h"
+#include "daemon/inherit.h"
+#include "daemon/keep.h"
 #include "tests/vloop.h"
 
 #define FILES 16
@@ -56,7 +61,7 @@ struct server {
 	unsigned refs;
 	struct stored file[FILES];
 	STAILQ_HEAD(, late) late;
-	bool hold, mute;
+	bool hold, hold_commits, mute;
 	int fail;
 	uint64_t max_size;
 	unsigned hidden_nr;
@@ -81,6 +86,8 @@ struct rig {
 	struct wb *wb;
 	struct namespace *ns;
 	struct sessions *sessions;
+	struct keep *keep;
+	struct inherit store;		/* of the service manager */
 	struct loop_deferred *turn;
 	struct loop_timer *next, *land;
 	bool killed, keep_dir;
@@ -293,7 +300,9 @@ soon(void *arg)
 		STAILQ_REMOVE_HEAD(&ns->answers, link);
 		answer_one(ns, a);
 	}
-	while (!ns->server->hold && (h = STAILQ_FIRST(&ns->calls))) {
+	while (!ns->server->hold && (h = STAILQ_FIRST(&ns->calls)) &&
+	       !(ns->server->hold_commits &&
+		 h->call->kind == WB_CALL_COMMIT)) {
 		STAILQ_REMOVE_HEAD(&ns->calls, link);
 		do_call(ns, h->call);
 		free(h);
@@ -532,6 +541,72 @@ control(void *arg, const char *request, uid_t uid)
 	return strdup(request);
 }
 
+/* --- the service manager --- */
+
+static void
+put(void *arg, const char *name, int fd)
+{
+	struct rig *g = arg;
+
+	if (inherit_add(&g->store, name, fcntl(fd, F_DUPFD_CLOEXEC, 3)))
+		abort();
+}
+
+static void
+drop(void *arg, const char *name)
+{
+	struct rig *g = arg;
+	unsigned i;
+
+	for (i = 0; i < g->store.nr; i++)
+		if (g->store.each[i].fd >= 0 &&
+		    !strcmp(g->store.each[i].name, name)) {
+			close(g->store.each[i].fd);
+			g->store.each[i].fd = -1;
+		}
+}
+
+unsigned
+rig_kept(struct rig *g, const char *name)
+{
+	unsigned i, nr = 0;
+
+	for (i = 0; i < g->store.nr; i++)
+		nr += g->store.each[i].fd >= 0 &&
+		      (!name || !strcmp(g->store.each[i].name, name));
+	return nr;
+}
+
+void
+rig_keep(struct rig *g, const char *name, int fd)
+{
+	drop(g, name);
+	if (fd >= 0)
+		put(g, name, fd);
+}
+
+/* What g is given is also kept on. */
+static void
+hand_over(struct rig *g, struct rig *old)
+{
+	struct inherit in = { .nr = 0 };
+	struct inherited *e;
+	unsigned i;
+
+	for (i = 0; old && i < old->store.nr; i++) {
+		e = &old->store.each[i];
+		if (e->fd < 0)
+			continue;
+		put(g, e->name, e->fd);
+		if (inherit_add(&in, e->name, e->fd))
+			abort();
+		e->fd = -1;
+	}
+	if (keep_take(g->keep, &in))
+		abort();
+	inherit_free(&in);
+}
+
 static int
 listen_at(const char *dir)
 {
@@ -547,8 +622,9 @@ listen_at(const char *dir)
 }
 
 static void
-start(struct rig *g, struct server *server)
+start(struct rig *g, struct server *server, struct rig *old)
 {
+	static const struct keep_hooks keep_hooks = { put, drop };
 	static const struct wb_hooks hooks = { .poke = poke };
 	struct wb_limits limits = {
 		.dirty_bytes = 64u << 20, .dirty_background_bytes = 32u << 20,
@@ -583,6 +659,8 @@ start(struct rig *g, struct server *server)
 	land(g);
 	env.wb = g->wb;
 	env.ns = g->ns;
+	env.keep = g->keep = keep_new(&keep_hooks, g);
+	hand_over(g, old);
 	g->sessions = sessions_new(&env, listen_at(g->dir), g->dir, &error);
 	if (!g->sessions) {
 		fprintf(stderr, "%s\n", error);
@@ -604,7 +682,7 @@ rig_new(void)
 	g->config->slab_bytes = 4u << 20;
 	server = calloc(1, sizeof *server);
 	STAILQ_INIT(&server->late);
-	start(g, server);
+	start(g, server, NULL);
 	return g;
 }
 
@@ -618,7 +696,7 @@ rig_again(struct rig *old)
 	g->config = config_default();
 	g->config->slab_bytes = 4u << 20;
 	old->keep_dir = true;
-	start(g, old->ns->server);
+	start(g, old->ns->server, old);
 	return g;
 }
 
@@ -664,6 +742,10 @@ rig_free(struct rig *g)
 		soon(g->ns);
 	drop_calls(g->ns);
 	wb_free(g->wb);
+	keep_free(g->keep);
+	for (i = 0; i < g->store.nr; i++)
+		drop(g, g->store.each[i].name);
+	inherit_free(&g->store);
 	loop_deferred_free(g->loop, g->turn);
 	loop_timer_free(g->loop, g->next);
 	loop_timer_free(g->loop, g->land);
@@ -711,6 +793,12 @@ rig_hold(struct rig *g, bool hold)
 	g->ns->server->hold = hold;
 	if (!hold)
 		loop_defer(g->loop, g->ns->soon);
+}
+
+void
+rig_hold_commits(struct rig *g, bool hold)
+{
+	g->ns->server->hold_commits = hold;
 }
 
 void
@@ -767,21 +855,33 @@ rig_data(struct rig *g, const char *target, uint64_t *size)
 
 /* --- clients --- */
 
-void
-client_connect(struct rig *g, struct client *c)
+static void
+connect_it(struct rig *g, struct client *c)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 
+	snprintf(a.sun_path, sizeof a.sun_path, "%s/s", g->dir);
+	if (connect(c->fd, (struct sockaddr *)&a, sizeof a))
+		abort();
+}
+
+static void
+client_new(struct rig *g, struct client *c)
+{
 	memset(c, 0, sizeof *c);
 	c->rig = g;
 	c->next_id = 1;
 	c->chunk = NFSWB_NO_CHUNK;
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
 		       0);
-	snprintf(a.sun_path, sizeof a.sun_path, "%s/s", g->dir);
-	if (connect(c->fd, (struct sockaddr *)&a, sizeof a))
-		abort();
 	record_reader_init(&c->in, NFSWB_RECORD_MAX);
+}
+
+void
+client_connect(struct rig *g, struct client *c)
+{
+	client_new(g, c);
+	connect_it(g, c);
 }
 
 bool
@@ -804,6 +904,46 @@ uid_t
 rig_opened_by(struct rig *g)
 {
 	return g->ns->server->opened_by;
+}
+
+/* Whose socket it is is decided by who connects it. */
+static void
+live_apart(struct rig *g, struct client *c, int told)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	connect_it(g, c);
+	if (write(told, "", 1) != 1)
+		abort();
+	close_range(3, ~0u, 0);
+	for (;;)
+		pause();
+}
+
+pid_t
+client_connect_apart(struct rig *g, struct client *c)
+{
+	int told[2];
+	pid_t pid;
+	char b;
+
+	client_new(g, c);
+	if (pipe(told))
+		abort();
+	pid = fork();
+	if (!pid)
+		live_apart(g, c, told[1]);
+	close(told[1]);
+	if (pid < 0 || read(told[0], &b, 1) != 1)
+		abort();
+	close(told[0]);
+	return pid;
+}
+
+void
+client_process_dies(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
 
 static void

@@ -33,10 +33,17 @@ void rig_late(struct rig *killed, uint64_t usec);
 struct config *rig_config(struct rig *);
 struct sessions *rig_sessions(struct rig *);
 const char *rig_dir(const struct rig *);
+/* Descriptors that whoever started the daemon keeps for it, now; rig_again hands
+   copies of them over.  NULL: all, else those of this name. */
+unsigned rig_kept(struct rig *, const char *name);
+/* Another one, in place of those of this name; fd is copied, -1: none. */
+void rig_keep(struct rig *, const char *name, int fd);
 /* Lets virtual time pass. */
 void rig_pass(struct rig *, uint64_t usec);
 /* The server holds its answers to WRITEs. */
 void rig_hold(struct rig *, bool hold);
+/* It answers nothing from its first COMMIT on. */
+void rig_hold_commits(struct rig *, bool hold);
 /* It answers nothing about names and attributes. */
 void rig_mute(struct rig *, bool mute);
 /* Its WRITEs fail with this from now on; 0: no more. */
@@ -74,6 +81,9 @@ struct client {
 void client_connect(struct rig *, struct client *);
 /* As another user; false: only root can. */
 bool client_connect_as(struct rig *, struct client *, uid_t);
+/* As a process of its own, which does nothing more and can be killed. */
+pid_t client_connect_apart(struct rig *, struct client *);
+void client_process_dies(pid_t);
 void client_close(struct client *);
 /* Without the other side learning of it before the rig's next turn. */
 void client_send_raw(struct client *, const void *, size_t);

@@ -16,7 +16,7 @@
 
 static struct {
 	uint64_t left;
-	unsigned stopped, drained, poked, named;
+	unsigned ending, stopped, drained, poked, named;
 	bool drained_first;
 } world;
 
@@ -26,6 +26,13 @@ sessions_stop(struct sessions *s)
 	(void)s;
 	world.stopped++;
 	world.drained_first = world.drained > 0;
+}
+
+unsigned
+sessions_left(const struct sessions *s)
+{
+	(void)s;
+	return world.ending;
 }
 
 void
@@ -165,6 +172,23 @@ ranges_that_continue_each_other_are_named_once(void)
 }
 
 static void
+sessions_of_the_dead_are_taken_over_before_the_end(void)
+{
+	struct scene s;
+	uint64_t start;
+
+	scene_open(&s, 0);
+	world.ending = 1;
+	start = loop_now(s.loop);
+	shutdown_begin(s.shutdown);
+	shutdown_look(s.shutdown);
+	loop_run(s.loop);
+	CU_ASSERT_EQUAL(loop_now(s.loop), start + 90 * SECOND);
+	CU_ASSERT(!shutdown_clean(s.shutdown));
+	scene_close(&s);
+}
+
+static void
 second_request_stops_at_once(void)
 {
 	struct scene s;
@@ -197,6 +221,7 @@ UNIT_TESTS(shutdown,
 	UNIT(loop_stops_when_all_is_written),
 	UNIT(what_is_left_at_the_deadline_is_named),
 	UNIT(ranges_that_continue_each_other_are_named_once),
+	UNIT(sessions_of_the_dead_are_taken_over_before_the_end),
 	UNIT(second_request_stops_at_once),
 	UNIT(look_before_the_request_does_nothing),
 )
