@@ -100,7 +100,7 @@ second(void *arg)
 static int
 make_pipeline(struct cell *c)
 {
-	static const struct wb_hooks hooks = { poke, NULL };
+	static const struct wb_hooks hooks = { poke, NULL, NULL };
 	const struct cell_params *p = &c->params;
 	struct wb_limits limits = {
 		.dirty_bytes = p->limit_bytes,

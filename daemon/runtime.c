@@ -10,6 +10,7 @@
  *	{"ended":1}
  *	{"hidden":7,"description":"…"}
  *	{"unhidden":7}
+ *	{"late":…}					until then, see runtime.h
  *
  * Appended with one write(2) a line, so that a SIGKILL leaves whole lines; a
  * line that is cut short all the same (no room) is taken back.  The file is
@@ -39,7 +40,7 @@ struct runtime {
 	int lock_fd, fd;
 	uint64_t bytes;		/* of the file now */
 	uint64_t fresh_bytes;	/* when it was last written anew */
-	uint64_t last_id, last_hidden;
+	uint64_t last_id, last_hidden, late_usec;
 	struct runtime_sessions sessions;
 	struct runtime_hidden_list hidden;
 };
@@ -204,6 +205,12 @@ hidden_line(const struct runtime_hidden *h)
 			 "description", h->description);
 }
 
+static json_t *
+late_line(const struct runtime *rt)
+{
+	return json_pack("{sI}", "late", (json_int_t)rt->late_usec);
+}
+
 /* Writes and frees a line.  0 or -errno: then nothing of it is there. */
 static int
 put_line(int fd, uint64_t *bytes, json_t *line)
@@ -236,7 +243,7 @@ put_all(struct runtime *rt, int fd, uint64_t *bytes)
 	struct runtime_session *s;
 	struct runtime_file *f;
 	struct runtime_hidden *h;
-	int err = 0;
+	int err = rt->late_usec ? put_line(fd, bytes, late_line(rt)) : 0;
 
 	for (h = LIST_FIRST(&rt->hidden); h && !err; h = LIST_NEXT(h, link))
 		err = put_line(fd, bytes, hidden_line(h));
@@ -442,6 +449,16 @@ read_unhidden(struct runtime *rt, json_t *line)
 	return h;
 }
 
+static bool
+read_late(struct runtime *rt, json_t *line)
+{
+	json_int_t until = json_integer_value(json_object_get(line, "late"));
+
+	if (until > 0 && (uint64_t)until > rt->late_usec)
+		rt->late_usec = (uint64_t)until;
+	return until > 0;
+}
+
 static const struct {
 	const char *key;
 	bool (*read)(struct runtime *, json_t *);
@@ -453,6 +470,7 @@ static const struct {
 	{ "ended", read_ended },
 	{ "hidden", read_hidden },
 	{ "unhidden", read_unhidden },
+	{ "late", read_late },
 };
 
 static bool
@@ -721,4 +739,19 @@ runtime_unhide(struct runtime *rt, uint64_t id)
 	if (err)
 		log_warning("%s: %s; a hidden name that is gone stays listed",
 			    rt->path, strerror(-err));
+}
+
+int
+runtime_late(struct runtime *rt, uint64_t until_usec)
+{
+	if (until_usec <= rt->late_usec)
+		return 0;
+	rt->late_usec = until_usec;
+	return append(rt, late_line(rt));
+}
+
+uint64_t
+runtime_late_until(const struct runtime *rt)
+{
+	return rt->late_usec;
 }

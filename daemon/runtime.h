@@ -77,6 +77,9 @@ int runtime_described(struct runtime *, struct runtime_session *,
 void runtime_closed(struct runtime *, struct runtime_session *,
 		    struct runtime_file *);
 void runtime_ended(struct runtime *, struct runtime_session *);
+/* A late copy of a call may land until then; 0: none that was written down. */
+int runtime_late(struct runtime *, uint64_t until_usec);
+uint64_t runtime_late_until(const struct runtime *);
 /* A hidden name, whoever has its file open; 0 or -errno. */
 int runtime_hide(struct runtime *, const char *description, uint64_t *id);
 void runtime_unhide(struct runtime *, uint64_t id);

@@ -52,6 +52,8 @@ void sessions_drain(struct sessions *, struct wb_file *);
 void sessions_described(struct sessions *, struct wb_file *);
 int sessions_hide(struct sessions *, const char *text, uint64_t *id);
 void sessions_unhide(struct sessions *, uint64_t id);
+/* The pipeline's late hook. */
+void sessions_late(struct sessions *, uint64_t until_usec);
 
 struct session_info {
 	uint64_t id;

@@ -75,6 +75,7 @@ sessions_new(const struct sessions_env *env, int listen_fd,
 	o->runtime = runtime_open(runtime_dir, error);
 	o->users = users_new(env->loop, env->config);
 	if (o->runtime && o->users) {
+		wb_late(env->wb, runtime_late_until(o->runtime));
 		o->rest = loop_timer(env->loop, rested, o);
 		o->listen = loop_watch(env->loop, listen_fd, LOOP_READ,
 				       listen_ready, o);
@@ -197,6 +198,17 @@ void
 sessions_unhide(struct sessions *o, uint64_t id)
 {
 	runtime_unhide(o->runtime, id);
+}
+
+void
+sessions_late(struct sessions *o, uint64_t until_usec)
+{
+	int err = runtime_late(o->runtime, until_usec);
+
+	if (err)
+		log_error("late copies of calls could not be written down: %s; "
+			  "do not kill nfswbd twice within a few seconds",
+			  strerror(-err));
 }
 
 /* --- for the statistics --- */

@@ -73,6 +73,15 @@ gave_up(void *arg, struct wb_file *f, uint64_t offset, uint64_t length,
 }
 
 static void
+late(void *arg, uint64_t until_usec)
+{
+	struct daemon *d = arg;
+
+	if (d->sessions)
+		sessions_late(d->sessions, until_usec);
+}
+
+static void
 turn(void *arg)
 {
 	struct daemon *d = arg;
@@ -200,7 +209,7 @@ start_instance(struct daemon *d)
 static int
 start_pipeline(struct daemon *d)
 {
-	static const struct wb_hooks hooks = { poke, gave_up };
+	static const struct wb_hooks hooks = { poke, gave_up, late };
 	const struct config *c = d->config;
 	struct wb_limits limits = {
 		.dirty_bytes = c->dirty_bytes,

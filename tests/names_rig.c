@@ -123,7 +123,7 @@ listen_on_loopback(unsigned *port)
 void
 start_pipeline(void)
 {
-	static const struct wb_hooks hooks = { poke, gave_up };
+	static const struct wb_hooks hooks = { poke, gave_up, NULL };
 	static const struct slab_hooks slab_hooks = { .room = room,
 		.released = room };
 	struct wb_limits limits = {

@@ -115,6 +115,43 @@ resumed_session_writes_on_in_its_memory(void)
 	end(&l);
 }
 
+/* What the first one sent may land while the third one is there. */
+static void
+late_copy_of_the_instance_before_last_harms_nothing(void)
+{
+	struct rig *third;
+	struct client b, c;
+	struct life l;
+
+	begin(&l);
+	CU_ASSERT(client_post(&l.a, 0, 0, "old", 3));
+	client_bell(&l.a);
+	rig_pass(l.first, 1000);
+	CU_ASSERT_EQUAL(client_send(&l.a, &(nfswb_args) {
+		.type = NFSWB_FSYNC }), l.a.next_id - 1);
+	rig_pass(l.first, 1000);
+	rig_late(l.first, 5000000);
+	die(&l);
+	CU_ASSERT_EQUAL(resume(&l, &b), 0);
+	CU_ASSERT_EQUAL(client_fsync(&b, 0), 0);
+	l.a.chunk = NFSWB_NO_CHUNK;
+	CU_ASSERT(client_post(&l.a, 0, 0, "new", 3));
+	client_bell(&b);
+	rig_pass(l.second, 1000);
+	rig_kill(l.second);
+	third = rig_again(l.second);
+	client_connect(third, &c);
+	client_resume(&c, &l.a, (uint32_t)l.file, l.token);
+	CU_ASSERT(client_reply(&c) && c.reply.answer.error == 0);
+	CU_ASSERT_EQUAL(client_fsync(&c, 0), 0);
+	rig_pass(third, 10000000);
+	CU_ASSERT(server_has(third, "f", 0, "new", 3));
+	client_close(&c);
+	client_close(&b);
+	rig_free(third);
+	end(&l);
+}
+
 static void
 forged_secret_is_refused(void)
 {
@@ -465,6 +502,7 @@ hidden_names_are_taken_up_when_all_are_back(void)
 UNIT_TESTS(resume,
 	UNIT(resumed_session_loses_nothing_of_list_and_ring),
 	UNIT(resumed_session_writes_on_in_its_memory),
+	UNIT(late_copy_of_the_instance_before_last_harms_nothing),
 	UNIT(forged_secret_is_refused),
 	UNIT(session_is_resumed_once),
 	UNIT(memory_that_is_not_as_it_was_made_is_refused),

@@ -526,6 +526,15 @@ turn(void *arg)
 			       next - loop_now(g->loop) : 0);
 }
 
+static void
+late(void *arg, uint64_t until_usec)
+{
+	struct rig *g = arg;
+
+	if (g->sessions)
+		sessions_late(g->sessions, until_usec);
+}
+
 static char *
 statistics(void *arg)
 {
@@ -625,7 +634,7 @@ static void
 start(struct rig *g, struct server *server, struct rig *old)
 {
 	static const struct keep_hooks keep_hooks = { put, drop };
-	static const struct wb_hooks hooks = { .poke = poke };
+	static const struct wb_hooks hooks = { .poke = poke, .late = late };
 	struct wb_limits limits = {
 		.dirty_bytes = 64u << 20, .dirty_background_bytes = 32u << 20,
 		.whole_grants = true,

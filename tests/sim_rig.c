@@ -98,7 +98,7 @@ set_defaults(struct rig_options *o)
 static void
 make_wb(struct rig *r)
 {
-	static const struct wb_hooks hooks = { poke, gave_up };
+	static const struct wb_hooks hooks = { poke, gave_up, NULL };
 	struct wb_limits limits = {
 		.dirty_bytes = r->opt.dirty_bytes,
 		.dirty_background_bytes = r->opt.dirty_background_bytes,

@@ -68,7 +68,7 @@ either(uint64_t value, uint64_t otherwise)
 	return value ? value : otherwise;
 }
 
-static const struct wb_hooks hooks = { poke, gave_up };
+static const struct wb_hooks hooks = { poke, gave_up, NULL };
 static void
 idle(void *arg, uint64_t place, uint64_t length)
 {

@@ -47,6 +47,8 @@ file_new(struct wb_server *s, const struct fh *fh,
 	TAILQ_INIT(&f->truncations);
 	HASH_ADD(hh, s->files, fh, sizeof f->fh, f);
 	congestion_wsize(&s->congestion, params->wsize);
+	if (s->wb->late_before_usec > s->wb->now)
+		late_add_all(f, s->wb->late_before_usec);
 	return f;
 }
 

@@ -43,7 +43,7 @@ struct wb_file {
 	struct extent_list unstable;	/* UNSTABLE, GHOST, in no COMMIT */
 	struct late_list late;
 	unsigned late_nr;
-	uint64_t late_all_usec;		/* no memory: all of it, until then */
+	uint64_t late_all_usec;		/* all of it, until then */
 	uint64_t bytes[EXTENT_STATE_NR];
 	unsigned nr[EXTENT_STATE_NR];
 

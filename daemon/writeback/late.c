@@ -4,12 +4,40 @@
 
 #include "daemon/writeback/pipeline_impl.h"
 
+/* Told in steps, as each is written down. */
+static void
+tell(struct wb *wb, uint64_t until_usec)
+{
+	if (until_usec <= wb->late_told_usec || !wb->hooks.late)
+		return;
+	wb->late_told_usec = until_usec + wb->limits.late_duplicate_usec / 4;
+	wb->hooks.late(wb->hooks_arg, wb->late_told_usec);
+}
+
+void
+wb_late(struct wb *wb, uint64_t until_usec)
+{
+	if (until_usec > wb->now && until_usec <=
+	    wb->now + 2 * wb->limits.late_duplicate_usec)
+		wb->late_before_usec = until_usec;
+}
+
+void
+late_add_all(struct wb_file *f, uint64_t until_usec)
+{
+	if (until_usec <= f->late_all_usec)
+		return;
+	f->late_all_usec = until_usec;
+	file_wake_at(f, until_usec);
+}
+
 void
 late_add(struct wb_file *f, uint64_t offset, uint64_t end,
 	 uint64_t until_usec)
 {
 	struct late_range *l = TAILQ_LAST(&f->late, late_list);
 
+	tell(f->server->wb, until_usec);
 	if (l && l->end == offset && l->until_usec == until_usec) {
 		l->end = end;
 		return;
@@ -26,8 +54,7 @@ late_add(struct wb_file *f, uint64_t offset, uint64_t end,
 	}
 	l = malloc(sizeof *l);
 	if (!l) {		/* rather wait for too much than for too little */
-		f->late_all_usec = until_usec;
-		file_wake_at(f, until_usec);
+		late_add_all(f, until_usec);
 		return;
 	}
 	l->offset = offset;

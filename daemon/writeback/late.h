@@ -26,6 +26,8 @@ TAILQ_HEAD(late_list, late_range);
 
 void late_add(struct wb_file *, uint64_t offset, uint64_t end,
 	      uint64_t until_usec);
+/* Anywhere in the file. */
+void late_add_all(struct wb_file *, uint64_t until_usec);
 void late_expire(struct wb_file *, uint64_t now);
 /* Takes all of them out of the books (the pipeline ends). */
 void late_drop(struct wb_file *);

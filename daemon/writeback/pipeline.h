@@ -43,6 +43,10 @@ struct wb_hooks {
 	/* Bytes that were accepted are given up: to be logged and listed. */
 	void (*gave_up)(void *arg, struct wb_file *, uint64_t offset,
 			uint64_t length, int err);
+	/* A late copy of a call may land until then, which is later than what
+	   was told before: to be remembered for the next instance.  NULL: not
+	   told. */
+	void (*late)(void *arg, uint64_t until_usec);
 };
 
 struct wb *wb_new(const struct wb_limits *, const struct wb_hooks *, void *arg,
@@ -55,6 +59,9 @@ void wb_run(struct wb *, uint64_t now);
 /* Absolute, in the clock of now; UINT64_MAX: only when poked. */
 uint64_t wb_deadline(const struct wb *);
 void wb_poke(struct wb *);
+/* What the late hook told an earlier instance: until then files that are got are
+   closed to newer data.  Nonsense (more than could have been told) is ignored. */
+void wb_late(struct wb *, uint64_t until_usec);
 
 /*
  * Waits until everything accepted before this call is on stable storage, in

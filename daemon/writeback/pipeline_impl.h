@@ -32,6 +32,8 @@ struct wb {
 	uint64_t seq;			/* the last one given */
 	bool draining;
 	bool held;			/* no WRITE is begun */
+	uint64_t late_told_usec;	/* by the hook, see late.c */
+	uint64_t late_before_usec;	/* of an earlier instance: new files */
 	bool ending;			/* the lists stay as they are */
 	bool slots_came_free;		/* or truncations ended */
 	unsigned reclaiming;		/* inside of it; see wb_queue */

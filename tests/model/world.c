@@ -376,7 +376,7 @@ configure(struct inner *w, const struct world_options *o)
 static void
 start_pipeline(struct inner *w)
 {
-	static const struct wb_hooks hooks = { poke, gave_up };
+	static const struct wb_hooks hooks = { poke, gave_up, NULL };
 	const struct config *c = w->config;
 	struct wb_limits limits = {
 		.dirty_bytes = c->dirty_bytes,
