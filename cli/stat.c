@@ -168,6 +168,13 @@ print_server(const json_t *server)
 	print_flush_causes(server);
 	print_queue(server, "async queue", "async");
 	print_queue(server, "sync queue", "sync");
+	printf("  read ahead   %s, of it %s in vain; reads that found theirs %s, "
+	       "on the way %s, not %s\n",
+	       units_bytes(stat_int(server, "read_ahead.ahead_bytes")).s,
+	       units_bytes(stat_int(server, "read_ahead.wasted_bytes")).s,
+	       units_count(stat_int(server, "read_ahead.hits")).s,
+	       units_count(stat_int(server, "read_ahead.waits")).s,
+	       units_count(stat_int(server, "read_ahead.misses")).s);
 	printf("  background   %s calls at once of %s; steps down %s, up %s; "
 	       "foreground calls ",
 	       units_count(stat_int(server, "wbt.depth")).s,

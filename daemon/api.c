@@ -260,6 +260,7 @@ static const struct api_entry table[] = {
 	{ NFSWB_CONTROL, "control", CALL + 4 + NFSWB_JSON_MAX, API_ANYTIME, 50,
 	  api_control },
 	{ NFSWB_STATISTICS, "statistics", CALL, API_ANYTIME, 50, api_statistics },
+	{ NFSWB_READ_PLACE, "read", RANGE, API_FILE, 1, api_read },
 	{ NFSWB_FAILED_ROOM, "write", CALL, API_ANYTIME, 1, api_failed_room },
 };
 

@@ -33,6 +33,7 @@ struct config_server {
 	unsigned retrans;
 	bool soft;
 	uint32_t wsize, rsize;		/* bytes; 0: the server's preference */
+	uint64_t read_ahead_kb;		/* KiB; 0: nothing is read ahead */
 	enum wb_stable stable;
 	enum rpc_resvport resvport;
 	unsigned slot_table_entries;

@@ -160,7 +160,7 @@ struct op {
 	char *content;			/* symlink */
 	uint64_t cookie;
 	uint64_t offset;		/* read */
-	uint64_t size;			/* the file's when it began */
+	uint64_t size, local_end;	/* the file's when it began */
 	uint32_t length, got;
 	unsigned char *buffer;
 	struct target to;		/* rename */

@@ -120,7 +120,8 @@ read_next(struct op *op)
 /*
  * The server's end of file.  Where the file goes on here (its end is not
  * written yet) there is a hole up to that; not where it has grown since the read
- * began: those bytes come, and were never zeros.
+ * began: those bytes come, and were never zeros; nor where another client has cut
+ * it.
  */
 static void
 read_end(struct op *op)
@@ -128,11 +129,16 @@ read_end(struct op *op)
 	uint64_t size = file_size(op->file);
 	uint64_t end = op->offset + op->length;
 	uint64_t at = op->offset + op->got;
+	uint64_t ours = file_local_end(op->file);
 
+	if (ours < op->local_end)
+		ours = op->local_end;
 	if (end > op->size)
 		end = op->size;
-	if (size > at && end > at) {
-		uint64_t hole = (size < end ? size : end) - at;
+	if (end > ours)
+		end = ours;
+	if (end > at) {
+		uint64_t hole = end - at;
 
 		memset(op->buffer + op->got, 0, hole);
 		op->got += (uint32_t)hole;
@@ -177,6 +183,7 @@ ns_read(struct namespace *ns, struct wb_file *f, struct cred *cred,
 	op->mount = file_mount(ns, f);
 	op->offset = offset;
 	op->size = file_size_at_most(f);
+	op->local_end = file_local_end(f);
 	op->length = length < NFSWB_DATA_MAX ? length : NFSWB_DATA_MAX;
 	op->buffer = malloc(op->length ? op->length : 1);
 	if (!op->buffer)

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "daemon/writeback/read.h"
 
 #define TEXT_MAX 4000
 
@@ -27,6 +28,7 @@ request_free(struct request *r)
 	struct session *s = r->session;
 
 	xdr_free((xdrproc_t)xdr_nfswb_call, &r->call);
+	free(r->data);
 	if (r->file)
 		file_put(r->file);
 	free(r);
@@ -128,7 +130,8 @@ request_file(const struct request *r)
 	case NFSWB_WRITE:
 		return a->nfswb_args_u.write.file;
 	case NFSWB_READ:
-		return a->nfswb_args_u.read.file;
+	case NFSWB_READ_PLACE:
+		return a->nfswb_args_u.read.file;	/* of one type */
 	case NFSWB_FSYNC:
 		return a->nfswb_args_u.fsync_file;
 	case NFSWB_TRUNCATE:
@@ -238,6 +241,8 @@ drop(struct session *s, struct request **at)
 	*at = NULL;
 	if (r->in_file)
 		handle_abandon(r->file, r);
+	if (r->in_slab && s->slab)
+		slab_read_abandon(s->slab, r);
 	TAILQ_REMOVE(&s->under_way, r, link);
 	s->under_way_nr--;
 	request_free(r);
@@ -269,9 +274,10 @@ request_abandon(struct session *s)
 
 	for (r = TAILQ_FIRST(&s->under_way); r; r = next) {
 		next = TAILQ_NEXT(r, link);
-		if (!r->in_file)
+		if (!r->in_file && !r->in_slab)
 			continue;
-		handle_abandon(r->file, r);
+		if (r->in_file)
+			handle_abandon(r->file, r);
 		if (r->api->type == NFSWB_CLOSE)
 			session_file_free(r->sf);
 		drop(s, &r);

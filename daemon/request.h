@@ -41,11 +41,13 @@ struct request {
 	uint64_t until;			/* ring position to drain to first */
 	bool begun;			/* counted among those under way */
 	bool in_file;			/* waits in the pipeline for r->file */
+	bool in_slab;			/* ... for a READ into the slab */
 	void (*go)(struct request *);	/* parked: what to do when drained */
 	struct session_file *sf;
 	struct wb_file *file;		/* a reference, or NULL */
 	uint64_t offset, done;		/* WRITE, READ */
-	uint32_t length;
+	uint32_t length, charged;
+	unsigned char *data;		/* READ: so far, or NULL */
 	uint64_t size;			/* READ: the file's when it came */
 	struct nfswb_attr attr;		/* OPEN, on its way to the reply */
 	int close_err;			/* of data given up before (stuck.c) */
@@ -88,11 +90,12 @@ const char *request_subject(const struct request *);
 /* What is done with an open file: api_file.c. */
 void api_open(struct request *);
 void api_close(struct request *);
-void api_read(struct request *);
 void api_fsync(struct request *);
 void api_truncate(struct request *);
 void api_fstat(struct request *);
 void api_reserve(struct request *);
+/* READ, READ_PLACE: api_read.c. */
+void api_read(struct request *);
 /* WRITE, and going on with one that had no room: api_write.c. */
 void api_write(struct request *);
 void api_write_more(struct session *);

@@ -332,6 +332,8 @@ mount_get(struct place *p, struct server *v, const char *export,
 	m->params.stable = c->stable;
 	m->params.max_size = sizes_max_file(info);
 	m->rsize = sizes_rsize(info, c->rsize, v->name);
+	m->params.rsize = m->rsize;
+	m->params.read_ahead = (uint64_t)c->read_ahead_kb << 10;
 	return m;
 }
 

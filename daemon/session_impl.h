@@ -12,7 +12,7 @@
  *	opens.c		which sessions have a file open; the shared flags
  *	request.c	a message from its arrival to its reply
  *	session_file.c	its open files by number
- *	api.c, api_file.c, api_write.c	what messages mean
+ *	api.c, api_file.c, api_read.c, api_write.c	what messages mean
  *	resume.c	sessions of an instance that died come back
  *	takeover.c	what it left of them becomes ours
  *	memory.c, peer.c, runtime.c, users.c	stand alone, each with its header

@@ -126,6 +126,19 @@ congestion_json(const struct server_stats *s)
 }
 
 static json_t *
+read_json(const struct server_stats *s)
+{
+	json_t *j = json_object();
+
+	put(j, "hits", s->read.hits);
+	put(j, "waits", s->read.waits);
+	put(j, "misses", s->read.misses);
+	put(j, "ahead_bytes", s->read.ahead_bytes);
+	put(j, "wasted_bytes", s->read.wasted_bytes);
+	return j;
+}
+
+static json_t *
 wbt_json(const struct server_stats *s)
 {
 	json_t *j = json_object();
@@ -169,6 +182,7 @@ add_server(void *arg, struct wb_server *server, struct rpc_client *client)
 	json_object_set_new(j, "flush_causes", causes_json(s));
 	put(j, "oldest_dirty_us", s->oldest_dirty_us);
 	json_object_set_new(j, "congestion", congestion_json(s));
+	json_object_set_new(j, "read_ahead", read_json(s));
 	json_object_set_new(j, "wbt", wbt_json(s));
 	json_array_append_new(l->array, j);
 }

@@ -42,16 +42,22 @@ transport_free(struct transport *t)
 
 /* What any reply tells about the file. */
 static void
-take_attributes(struct wb_call *call, const wcc_data *wcc)
+take_attr(struct wb_call *call, const post_op_attr *attr)
 {
-	const fattr3 *a = &wcc->after.post_op_attr_u.attributes;
+	const fattr3 *a = &attr->post_op_attr_u.attributes;
 
-	if (!wcc->after.attributes_follow)
+	if (!attr->attributes_follow)
 		return;
 	call->have_size = 1;
 	call->size_after = a->size;
 	call->ctime_nsec = a->ctime.seconds * UINT64_C(1000000000) +
 			   a->ctime.nseconds;
+}
+
+static void
+take_attributes(struct wb_call *call, const wcc_data *wcc)
+{
+	take_attr(call, &wcc->after);
 }
 
 static void
@@ -94,6 +100,24 @@ take_commit(struct wb_call *call, const COMMIT3res *res)
 	memcpy(call->verf, ok->verf, sizeof call->verf);
 }
 
+/* What it says and what it brought may differ, and be more than was asked for. */
+static void
+take_read(struct wb_call *call, const READ3res_head *res)
+{
+	const READ3resok_head *ok = &res->READ3res_head_u.resok;
+	uint32_t n;
+
+	take_status(call, res->status);
+	if (res->status != NFS3_OK) {
+		take_attr(call, &res->READ3res_head_u.resfail.file_attributes);
+		return;
+	}
+	take_attr(call, &ok->file_attributes);
+	n = ok->count < ok->data_length ? ok->count : ok->data_length;
+	call->read = n < call->count ? n : call->count;
+	call->eof = ok->eof && call->read == ok->data_length;
+}
+
 static void
 take_setattr(struct wb_call *call, const SETATTR3res *res)
 {
@@ -109,6 +133,8 @@ clear_answer(struct wb_call *call)
 	call->err = 0;
 	call->nfs_status = 0;
 	call->written = 0;
+	call->read = 0;
+	call->eof = false;
 	call->committed = WB_UNSTABLE;
 	memset(call->verf, 0, sizeof call->verf);
 	call->size_after = 0;
@@ -116,6 +142,7 @@ clear_answer(struct wb_call *call)
 	call->ctime_nsec = 0;
 	call->transmissions = 0;
 	call->sent_usec = 0;
+	call->rtt_usec = 0;
 }
 
 static void
@@ -127,11 +154,15 @@ on_done(void *arg, int err, const void *res, const struct rpc_timing *timing)
 	call->err = err;
 	call->transmissions = timing->transmissions;
 	call->sent_usec = timing->first_byte;
+	if (timing->replied > timing->last_byte && timing->last_byte)
+		call->rtt_usec = timing->replied - timing->last_byte;
 	call->transport = NULL;
 	if (!err && call->kind == WB_CALL_WRITE)
 		take_write(call, res);
 	else if (!err && call->kind == WB_CALL_COMMIT)
 		take_commit(call, res);
+	else if (!err && call->kind == WB_CALL_READ)
+		take_read(call, res);
 	else if (!err)
 		take_setattr(call, res);
 	call->done(call, timing->replied);
@@ -231,6 +262,28 @@ queue_setsize(struct transport *t, struct wb_call *call)
 }
 
 static int
+queue_read(struct transport *t, struct wb_call *call)
+{
+	READ3args args = {
+		.file = handle_of(call),
+		.offset = call->offset,
+		.count = call->count,
+	};
+	struct rpc_request r = {
+		.proc = NFSPROC3_READ,
+		.encode = xdr_READ3args,
+		.args = &args,
+		.decode = xdr_READ3res_head,
+		.res_bytes = sizeof(READ3res_head),
+		.into = call->iov,
+		.into_nr = call->iov_nr,
+		.payload = nfs3_read_payload,
+	};
+
+	return send_call(t, call, &r);
+}
+
+static int
 transport_queue(void *arg, struct wb_call *call)
 {
 	switch (call->kind) {
@@ -240,6 +293,8 @@ transport_queue(void *arg, struct wb_call *call)
 		return queue_commit(arg, call);
 	case WB_CALL_SETSIZE:
 		return queue_setsize(arg, call);
+	case WB_CALL_READ:
+		return queue_read(arg, call);
 	}
 	return -EINVAL;
 }
@@ -260,8 +315,17 @@ transport_background_depth(void *arg, unsigned depth)
 	rpc_client_set_background_depth(t->client, depth);
 }
 
+static void
+transport_drop_data(void *arg, struct wb_call *call)
+{
+	(void)arg;
+	if (call->transport)
+		rpc_call_drop_payload(call->transport);
+}
+
 const struct wb_calls transport_calls = {
 	.queue = transport_queue,
 	.raise = transport_raise,
 	.background_depth = transport_background_depth,
+	.drop_data = transport_drop_data,
 };

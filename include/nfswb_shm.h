@@ -73,6 +73,18 @@ struct nfswb_list_entry {
 #define NFSWB_MARK_CLOSED	(1ull << 63)
 #define NFSWB_MARK_LIMIT_1	(1ull << 32)
 
+/*
+ * A chunk that holds what was READ is closed, and has NFSWB_MARK_READ and a number
+ * in the place of the limit: another one each time the chunk is used.  The daemon
+ * tells that mark with the place.  It may use the chunk anew at any time, so the
+ * library looks at the mark again when it has copied: if it is still the same, what
+ * was copied is what was read.  It adds the bytes to fill, which lets the daemon
+ * use the chunk anew without need.
+ */
+#define NFSWB_MARK_READ		(1ull << 62)
+#define NFSWB_PLACE_ZEROS	UINT64_MAX	/* of a piece: nothing was written
+						   there yet */
+
 static inline uint32_t
 nfswb_mark_fill(uint64_t mark)
 {
@@ -83,6 +95,34 @@ static inline uint32_t
 nfswb_mark_limit(uint64_t mark)
 {
 	return (uint32_t)(mark >> 32) & 0x7fffffffu;
+}
+
+static inline uint64_t
+nfswb_mark_read(uint32_t nr)
+{
+	return NFSWB_MARK_CLOSED | NFSWB_MARK_READ |
+	       (uint64_t)(nr & 0x3fffffffu) << 32;
+}
+
+/* After copying bytes out of a chunk that had this mark (fill aside): 1, or 0: it
+   was used anew meanwhile. */
+static inline int
+nfswb_mark_took(_Atomic uint64_t *mark, uint64_t was, uint32_t bytes)
+{
+	uint64_t m, more;
+
+	atomic_thread_fence(memory_order_seq_cst);
+	m = atomic_load(mark);
+	do {
+		if ((m ^ was) >> 32)
+			return 0;
+		more = (uint64_t)nfswb_mark_fill(m) + bytes;
+		if (more > UINT32_MAX)
+			more = UINT32_MAX;
+	} while (!atomic_compare_exchange_weak(mark, &m,
+					       (m & ~(uint64_t)UINT32_MAX) |
+					       more));
+	return 1;
 }
 
 /* d_sleeps: what the daemon wants to hear of.  A bell is an empty record. */

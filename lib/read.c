@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* read.c - nfswb_pread, nfswb_read, nfswb_lseek */
+/*
+ * read.c - nfswb_pread, nfswb_read, nfswb_lseek
+ *
+ * What the daemon READs it puts into our memory and says where; one copy, to the
+ * caller's buffer, is ours.  It may use the place for something else at any time:
+ * the chunk's mark tells whether what was copied is what was read.  Where it is
+ * not, twice, the data is asked for in the message.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,10 +17,102 @@
 #include "lib/file.h"
 #include "lib/session.h"
 
-/* One READ: bytes, or -errno. */
+#define TRIES 2
+
+/* May this be copied from?  What the daemon says is looked at, too. */
+static bool
+is_sane(const struct nfswb *wb, const nfswb_piece *p, size_t len)
+{
+	uint64_t end = (uint64_t)wb->shm.layout.chunk_nr * NFSWB_CHUNK_BYTES;
+
+	if (p->length > len)
+		return false;
+	return p->place == NFSWB_PLACE_ZEROS ||
+	       (p->place < end && p->place % NFSWB_CHUNK_BYTES + p->length <=
+				  NFSWB_CHUNK_BYTES);
+}
+
+/* false: the place was used anew meanwhile. */
+static bool
+copy_piece(struct nfswb *wb, const nfswb_piece *p, void *to)
+{
+	if (p->place == NFSWB_PLACE_ZEROS) {
+		memset(to, 0, p->length);
+		return true;
+	}
+	memcpy(to, wb->shm.data + p->place, p->length);
+	return nfswb_mark_took(&wb->shm.mark[p->place / NFSWB_CHUNK_BYTES],
+			       p->mark, p->length);
+}
+
+/* As much as is good; all: of all that was said. */
 static ssize_t
-read_some(struct nfswb_file *f, void *buf, size_t len, uint64_t offset,
-	  uint64_t deadline, bool *eof)
+copy_pieces(struct nfswb *wb, const nfswb_read_place_res *res, char *buf,
+	    size_t len, bool *all)
+{
+	size_t done = 0;
+	u_int i;
+
+	*all = true;
+	for (i = 0; i < res->pieces.pieces_len; i++) {
+		const nfswb_piece *p = &res->pieces.pieces_val[i];
+
+		if (!is_sane(wb, p, len - done))
+			return -EPROTO;
+		if (!copy_piece(wb, p, buf + done)) {
+			*all = false;
+			break;
+		}
+		done += p->length;
+	}
+	return (ssize_t)done;
+}
+
+static ssize_t
+copy_data(const nfswb_read_place_res *res, char *buf, size_t len)
+{
+	if (res->data.data_len > len)
+		return -EPROTO;
+	if (res->data.data_len)
+		memcpy(buf, res->data.data_val, res->data.data_len);
+	return (ssize_t)res->data.data_len;
+}
+
+/* One READ: bytes, or -errno; lost: none of them was good. */
+static ssize_t
+read_place(struct nfswb_file *f, void *buf, size_t len, uint64_t offset,
+	   uint64_t deadline, bool *eof, bool *lost)
+{
+	struct ask ask = { .args.type = NFSWB_READ_PLACE,
+			   .deadline = deadline };
+	nfswb_range_args *args = &ask.args.nfswb_args_u.read_place;
+	const nfswb_read_place_res *res;
+	nfswb_reply reply;
+	bool all = true;
+	ssize_t n;
+	int rc;
+
+	if (len > NFSWB_PLACE_MAX)
+		len = NFSWB_PLACE_MAX;
+	args->file = f->number;
+	args->offset = offset;
+	args->length = len;
+	rc = call_run(f->wb, &ask, &reply);
+	if (rc < 0)
+		return rc;
+	res = &reply.answer.nfswb_answer_u.res.nfswb_res_u.read_place;
+	n = res->pieces.pieces_len ?
+	    copy_pieces(f->wb, res, buf, len, &all) : copy_data(res, buf, len);
+	*lost = !all && n == 0;
+	*eof = all && (res->eof || n == 0);
+	codec_free(&reply);
+	return n;
+}
+
+/* The same with the data in the message. */
+static ssize_t
+read_inline(struct nfswb_file *f, void *buf, size_t len, uint64_t offset,
+	    uint64_t deadline, bool *eof)
 {
 	struct ask ask = { .args.type = NFSWB_READ, .deadline = deadline };
 	nfswb_range_args *args = &ask.args.nfswb_args_u.read;
@@ -37,6 +136,21 @@ read_some(struct nfswb_file *f, void *buf, size_t len, uint64_t offset,
 	*eof = res->eof || n == 0;
 	codec_free(&reply);
 	return n;
+}
+
+static ssize_t
+read_some(struct nfswb_file *f, void *buf, size_t len, uint64_t offset,
+	  uint64_t deadline, bool *eof)
+{
+	bool lost = true;
+	ssize_t n = 0;
+	int i;
+
+	for (i = 0; lost && i < TRIES; i++) {
+		lost = false;
+		n = read_place(f, buf, len, offset, deadline, eof, &lost);
+	}
+	return lost ? read_inline(f, buf, len, offset, deadline, eof) : n;
 }
 
 static ssize_t

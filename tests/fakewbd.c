@@ -440,17 +440,90 @@ do_open(struct fake *k, const nfswb_open_args *a, nfswb_reply *r)
 	atomic_store(&k->shm.shared[res->file], k->shared);
 }
 
+static uint64_t
+left_of(const struct fake_file *f, const nfswb_range_args *a)
+{
+	uint64_t n = f && a->offset < f->size ? f->size - a->offset : 0;
+
+	return n < a->length ? n : a->length;
+}
+
+/* A chunk that nobody was granted, from the end; it may be granted later. */
+static uint32_t
+place_for(struct fake *k, uint32_t below)
+{
+	while (below-- > 0)
+		if (!k->chunk[below].granted)
+			return below;
+	return NFSWB_NO_CHUNK;
+}
+
+static void
+use_anew(struct fake *k, const nfswb_piece *p)
+{
+	atomic_store(&k->shm.mark[p->place / NFSWB_CHUNK_BYTES],
+		     nfswb_mark_read(++k->read_mark));
+	memset(k->shm.data + p->place, 0xff, p->length);
+}
+
+/* Four pieces at most, what is less than a chunk behind zeros that are said. */
+static void
+do_read_place(struct fake *k, const nfswb_range_args *a, nfswb_reply *r)
+{
+	static nfswb_piece piece[4];
+	nfswb_read_place_res *res =
+		&r->answer.nfswb_answer_u.res.nfswb_res_u.read_place;
+	struct fake_file *f = file_of(k, a->file);
+	uint64_t n = left_of(f, a), done = 0;
+	uint32_t nr = k->shm.layout.chunk_nr;
+	unsigned i = 0;
+
+	k->place_nr++;
+	while (done < n && i < 4) {
+		nfswb_piece *p = &piece[i];
+		unsigned char *from = f->data + a->offset + done;
+
+		p->length = n - done < NFSWB_CHUNK_BYTES ?
+			    (u_int)(n - done) : NFSWB_CHUNK_BYTES;
+		p->place = NFSWB_PLACE_ZEROS;
+		if (*from || memcmp(from, from + 1, p->length - 1)) {
+			nr = place_for(k, nr);
+			if (nr == NFSWB_NO_CHUNK)
+				break;
+			p->place = (uint64_t)nr * NFSWB_CHUNK_BYTES;
+			p->mark = nfswb_mark_read(++k->read_mark);
+			atomic_store(&k->shm.mark[nr], p->mark);
+			memcpy(k->shm.data + p->place, from, p->length);
+		}
+		done += p->length;
+		i++;
+	}
+	res->pieces.pieces_val = piece;
+	res->pieces.pieces_len = i;
+	res->eof = f && a->offset + done >= f->size;
+	if (done < n && !i) {
+		if (n > NFSWB_DATA_MAX)
+			n = NFSWB_DATA_MAX;
+		res->data.data_val = (char *)f->data + a->offset;
+		res->data.data_len = (u_int)n;
+		res->eof = a->offset + n >= f->size;
+	}
+	if (k->odd_place && i)
+		piece[0].place = k->odd_place;
+	if (k->spoil_nr && i) {
+		k->spoil_nr--;
+		use_anew(k, &piece[k->spoil_second && i > 1]);
+	}
+}
+
 static void
 do_read(struct fake *k, const nfswb_range_args *a, nfswb_reply *r)
 {
 	nfswb_read_res *res = &r->answer.nfswb_answer_u.res.nfswb_res_u.read;
 	struct fake_file *f = file_of(k, a->file);
-	uint64_t n = 0;
+	uint64_t n = left_of(f, a);
 
-	if (f && a->offset < f->size)
-		n = f->size - a->offset;
-	if (n > a->length)
-		n = a->length;
+	k->inline_nr++;
 	res->data.data_val = n ? (char *)f->data + a->offset : NULL;
 	res->data.data_len = (u_int)n;
 	res->eof = f && a->offset + n >= f->size;
@@ -536,6 +609,9 @@ act(struct fake *k, nfswb_call *c)
 		break;
 	case NFSWB_READ:
 		do_read(k, &c->args.nfswb_args_u.read, &r);
+		break;
+	case NFSWB_READ_PLACE:
+		do_read_place(k, &c->args.nfswb_args_u.read_place, &r);
 		break;
 	case NFSWB_TRUNCATE:
 		f = file_of(k, c->args.nfswb_args_u.truncate.file);

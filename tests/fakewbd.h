@@ -57,6 +57,10 @@ struct fake {
 	uint64_t max_size;	/* of a file, told at open */
 	int fsync_error;	/* the answer to FSYNC */
 	int failed_room;	/* the answer to FAILED_ROOM */
+	unsigned spoil_nr;	/* the places of so many READ_PLACEs are used anew
+				   before the answer is there */
+	bool spoil_second;	/* of each only its second piece */
+	uint64_t odd_place;	/* an answer names this; 0: none */
 	nfswb_type mute;	/* gets no answer until this is 0 */
 	unsigned answer_nr;	/* but so many of them get one, all the same */
 	unsigned die_in;	/* about so many steps; 0: never */
@@ -65,6 +69,7 @@ struct fake {
 	/* what it saw */
 	unsigned fault_nr, bell_nr, entry_nr, append_nr, reserve_nr, again_nr,
 		 resume_nr, close_nr, fsync_nr, died_nr;
+	unsigned place_nr, inline_nr;	/* READs of either kind */
 	bool waits;		/* somebody wants room and gets none */
 	uint64_t muted_id, again_id;
 	unsigned muted_nr;	/* calls without an answer */
@@ -79,6 +84,7 @@ struct fake {
 	struct fake_chunk *chunk;
 	struct record_reader in;
 	uint64_t tail;
+	uint32_t read_mark;
 	bool owes_bell, resumed;
 	nfswb_call muted[FAKE_MUTED];
 	uint64_t reserve_id, reserve_start;

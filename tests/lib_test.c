@@ -874,6 +874,111 @@ read_larger_than_a_message_is_whole(void)
 	free(got);
 }
 
+/* A file of 3 MiB is there, and its writer's chunks are free again. */
+static struct nfswb_file *
+file_to_read(const unsigned char *data)
+{
+	struct nfswb_file *f;
+
+	begin(8 * MIB);
+	f = open_file("/f", O_RDWR | O_CREAT);
+	CU_ASSERT_EQUAL(nfswb_pwrite(f, data, 3 * MIB, 0), 3 * MIB);
+	CU_ASSERT_EQUAL(nfswb_fsync(f), 0);
+	return f;
+}
+
+static void
+read_comes_through_shared_memory_and_not_in_messages(void)
+{
+	unsigned char *data = pattern(3 * MIB, 5), *got = malloc(3 * MIB);
+	struct nfswb_file *f = file_to_read(data);
+
+	CU_ASSERT_EQUAL(nfswb_pread(f, got, 3 * MIB, 0), 3 * MIB);
+	CU_ASSERT_EQUAL(memcmp(got, data, 3 * MIB), 0);
+	CU_ASSERT_EQUAL(nfswb_pread(f, got, 100, 3 * MIB - 50), 50);
+	CU_ASSERT_EQUAL(memcmp(got, data + 3 * MIB - 50, 50), 0);
+	CU_ASSERT_EQUAL(nfswb_pread(f, got, 100, 3 * MIB), 0);
+	fake_lock(fake);
+	CU_ASSERT(fake->place_nr > 3);
+	CU_ASSERT_EQUAL(fake->inline_nr, 0);
+	fake_unlock(fake);
+	close_file(f);
+	end();
+	free(data);
+	free(got);
+}
+
+static void
+place_used_anew_while_it_is_copied_is_read_again(void)
+{
+	unsigned char *data = pattern(3 * MIB, 6), *got = malloc(3 * MIB);
+	struct nfswb_file *f = file_to_read(data);
+	unsigned spoil, second;
+
+	for (spoil = 1; spoil <= 5; spoil++)
+		for (second = 0; second < 2; second++) {
+			fake_lock(fake);
+			fake->spoil_nr = spoil;
+			fake->spoil_second = second;
+			fake_unlock(fake);
+			memset(got, 0, 3 * MIB);
+			CU_ASSERT_EQUAL(nfswb_pread(f, got, 3 * MIB, 0),
+					3 * MIB);
+			CU_ASSERT_EQUAL(memcmp(got, data, 3 * MIB), 0);
+		}
+	fake_lock(fake);
+	CU_ASSERT(fake->inline_nr > 0);	/* after two in vain */
+	fake_unlock(fake);
+	close_file(f);
+	end();
+	free(data);
+	free(got);
+}
+
+static void
+place_outside_of_the_memory_is_an_error_and_not_read(void)
+{
+	static const uint64_t odd[] = { 8 * MIB, UINT64_MAX - 1,
+					NFSWB_CHUNK_BYTES - 1, 1ull << 63 };
+	unsigned char *data = pattern(3 * MIB, 7), *got = malloc(3 * MIB);
+	struct nfswb_file *f = file_to_read(data);
+	unsigned i;
+
+	for (i = 0; i < sizeof odd / sizeof *odd; i++) {
+		fake_lock(fake);
+		fake->odd_place = odd[i];
+		fake_unlock(fake);
+		CU_ASSERT_EQUAL(nfswb_pread(f, got, 1000, 0), -1);
+		CU_ASSERT_EQUAL(errno, EPROTO);
+	}
+	close_file(f);
+	end();
+	free(data);
+	free(got);
+}
+
+static void
+zeros_that_nobody_wrote_are_read_as_such(void)
+{
+	unsigned char *got = malloc(MIB), *data = pattern(100, 8);
+	struct nfswb_file *f;
+	size_t i;
+
+	begin(8 * MIB);
+	f = open_file("/f", O_RDWR | O_CREAT);
+	CU_ASSERT_EQUAL(nfswb_pwrite(f, data, 100, 200000), 100);
+	memset(got, 0x55, MIB);
+	CU_ASSERT_EQUAL(nfswb_pread(f, got, MIB, 0), 200100);
+	for (i = 0; i < 200000 && !got[i]; i++)
+		;
+	CU_ASSERT_EQUAL(i, 200000);
+	CU_ASSERT_EQUAL(memcmp(got + 200000, data, 100), 0);
+	close_file(f);
+	end();
+	free(data);
+	free(got);
+}
+
 static void
 directory_is_listed_over_pages(void)
 {
@@ -1358,6 +1463,10 @@ UNIT_TESTS(lib,
 	UNIT(thread_that_has_its_answer_lets_another_read),
 	UNIT(position_moves_with_reads_and_writes),
 	UNIT(read_larger_than_a_message_is_whole),
+	UNIT(read_comes_through_shared_memory_and_not_in_messages),
+	UNIT(place_used_anew_while_it_is_copied_is_read_again),
+	UNIT(place_outside_of_the_memory_is_an_error_and_not_read),
+	UNIT(zeros_that_nobody_wrote_are_read_as_such),
 	UNIT(directory_is_listed_over_pages),
 	UNIT(control_and_statistics_answer_with_text),
 	UNIT(truncate_that_timed_out_still_holds_later_writes),

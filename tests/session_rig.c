@@ -151,6 +151,25 @@ store(struct stored *f, uint64_t at, const void *data, size_t len)
 }
 
 static void
+do_read(const struct stored *f, struct wb_call *c)
+{
+	uint64_t at = c->offset, n;
+	int i;
+
+	c->read = 0;
+	for (i = 0; i < c->iov_nr && at < f->size; i++) {
+		n = c->iov[i].iov_len;
+		if (n > f->size - at)
+			n = f->size - at;
+		memcpy(c->iov[i].iov_base, f->data + at, n);
+		at += n;
+		c->read += (uint32_t)n;
+	}
+	c->eof = at >= f->size;
+	c->have_size = 0;
+}
+
+static void
 do_call(struct namespace *ns, struct wb_call *c)
 {
 	struct stored *f = by_fh(ns->server, c->fh);
@@ -168,6 +187,8 @@ do_call(struct namespace *ns, struct wb_call *c)
 			memset(f->data + c->offset, 0, f->size - c->offset);
 		f->size = c->offset;
 	}
+	if (c->kind == WB_CALL_READ)
+		do_read(f, c);
 	for (i = 0; c->kind == WB_CALL_WRITE && !c->err && i < c->iov_nr;
 	     i++) {
 		store(f, at, c->iov[i].iov_base, c->iov[i].iov_len);
@@ -254,8 +275,15 @@ background_depth(void *arg, unsigned depth)
 	(void)depth;
 }
 
+static void
+drop_data(void *arg, struct wb_call *c)
+{
+	(void)arg;
+	c->iov_nr = 0;
+}
+
 static const struct wb_calls calls = { queue_call, raise_call,
-				       background_depth };
+				       background_depth, drop_data };
 
 /* --- the namespace --- */
 

@@ -180,7 +180,9 @@ keys_are_those_of_the_design(void)
 		 "nfs_nr_commits "
 		 "nfs_write_size nfs_commit_size dirty_bytes writeback_bytes "
 		 "unstable_bytes verifier_changes replayed_bytes delays "
-		 "flush_causes oldest_dirty_us congestion wbt");
+		 "flush_causes oldest_dirty_us congestion read_ahead wbt");
+	has_keys(json_object_get(s, "read_ahead"),
+		 "hits waits misses ahead_bytes wasted_bytes");
 	has_keys(json_object_get(s, "flush_causes"),
 		 "background age sync close memory shutdown");
 	c = json_object_get(s, "congestion");

@@ -48,7 +48,15 @@ raise_class(void *arg, struct wb_call *c, enum wb_class class)
 	((struct bench *)arg)->raised++;
 }
 
-static const struct wb_calls calls = { queue, raise_class, NULL };
+/* Whose memory may not be written to any more. */
+static void
+drop_data(void *arg, struct wb_call *c)
+{
+	(void)arg;
+	c->iov_nr = 0;
+}
+
+static const struct wb_calls calls = { queue, raise_class, NULL, drop_data };
 
 static void
 room(void *arg)

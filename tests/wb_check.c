@@ -6,6 +6,7 @@
 
 #include "daemon/writeback/commit.h"
 #include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/read_impl.h"
 #include "daemon/writeback/throttle.h"
 #include "daemon/writeback/truncate.h"
 #include "daemon/writeback/write_op.h"
@@ -222,6 +223,10 @@ check_chunk(struct slab *s, struct chunk *c, uint64_t *granted)
 	*granted += c->granted - c->posted;
 	if (s->importing || c->state == CHUNK_OPEN)
 		return;
+	if (c->state == CHUNK_READ || c->state == CHUNK_HANDED) {
+		CHECK(!live && !clean && c->posted == c->granted);
+		return;
+	}
 	if (c->posted < c->granted || live)
 		CHECK(c->state == CHUNK_CLOSED);
 	else
@@ -273,6 +278,30 @@ chunks_in(const struct chunk_list *list, enum chunk_state state)
 	return nr;
 }
 
+/* Each READ chunk belongs to one block, and known ones don't overlap. */
+static void
+check_reads(struct slab *s)
+{
+	struct read_block *b, *other;
+	uint32_t nr = 0, i;
+
+	TAILQ_FOREACH(b, &s->reads, link) {
+		CHECK(b->slab == s && b->got <= b->asked);
+		CHECK(b->state != READ_HERE || b->known ||
+		      !TAILQ_EMPTY(&b->waits));
+		for (i = 0; i < b->chunk_nr; i++)
+			CHECK(s->chunk[b->chunk[i]].state == CHUNK_READ);
+		nr += b->chunk_nr;
+		LIST_FOREACH(other, &b->file->reads, file_link)
+			if (other != b && other->slab == s && b->known &&
+			    other->known)
+				CHECK(read_end(other) <= b->offset ||
+				      other->offset >= read_end(b));
+	}
+	CHECK(nr == chunks_in(&s->read, CHUNK_READ));
+	CHECK(nr + chunks_in(&s->handed, CHUNK_HANDED) == s->read_nr);
+}
+
 static void
 check_slab(struct slab *s, struct sums *all, uint64_t *granted, bool hostile)
 {
@@ -285,7 +314,10 @@ check_slab(struct slab *s, struct sums *all, uint64_t *granted, bool hostile)
 	CHECK(mine == s->granted_bytes);
 	CHECK(chunks_in(&s->free, CHUNK_FREE) + chunks_in(&s->open, CHUNK_OPEN)
 	      + chunks_in(&s->closed, CHUNK_CLOSED) +
-	      chunks_in(&s->clean, CHUNK_CLEAN) == s->view.layout.chunk_nr);
+	      chunks_in(&s->clean, CHUNK_CLEAN) +
+	      chunks_in(&s->read, CHUNK_READ) +
+	      chunks_in(&s->handed, CHUNK_HANDED) == s->view.layout.chunk_nr);
+	check_reads(s);
 	check_slots(s, &sums, hostile);
 	*granted += mine;
 	add(all, &sums);

@@ -11,6 +11,7 @@
 #include "daemon/writeback/commit.h"
 #include "daemon/writeback/flusher.h"
 #include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/read_impl.h"
 #include "daemon/writeback/sync.h"
 #include "daemon/writeback/truncate.h"
 #include "daemon/writeback/writepages.h"
@@ -43,6 +44,7 @@ file_new(struct wb_server *s, const struct fh *fh,
 	TAILQ_INIT(&f->late);
 	TAILQ_INIT(&f->ops);
 	LIST_INIT(&f->handles);
+	LIST_INIT(&f->reads);
 	TAILQ_INIT(&f->waits);
 	TAILQ_INIT(&f->truncations);
 	HASH_ADD(hh, s->files, fh, sizeof f->fh, f);
@@ -69,6 +71,10 @@ stricter(struct wb_file *f, const struct wb_file_params *params)
 		f->params.stable = params->stable;
 	if (f->params.wsize > params->wsize)
 		f->params.wsize = params->wsize;
+	if (f->params.rsize > params->rsize)
+		f->params.rsize = params->rsize;
+	if (f->params.read_ahead > params->read_ahead)
+		f->params.read_ahead = params->read_ahead;
 	if (f->params.max_size > params->max_size)
 		f->params.max_size = params->max_size;
 }
@@ -292,13 +298,6 @@ file_when_closed(struct wb_file *f,
 	file_kick(f);
 }
 
-static bool
-has_local_data(const struct wb_file *f)
-{
-	return !file_all_written(f) || !RB_EMPTY(&f->uncommitted) ||
-	       !RB_EMPTY(&f->failed) || !TAILQ_EMPTY(&f->truncations);
-}
-
 static void
 drop_clean(struct wb_file *f)
 {
@@ -316,13 +315,17 @@ file_server_attr(struct wb_file *f, uint64_t size, uint64_t ctime_nsec,
 		 bool at_open)
 {
 	f->size_known = true;
+	if (at_open)
+		reads_drop(f, 0, UINT64_MAX);
+	else
+		reads_drop_older(f, ctime_nsec);
 	if (at_open && ctime_nsec < f->reply_ctime && size < f->size) {
 		drop_clean(f);		/* from before our last reply: it was */
 		return;			/* overtaken, and its size is history */
 	}
 	if (ctime_nsec < f->cut_ctime && size > f->size)
 		return;			/* from before our truncation */
-	if (has_local_data(f)) {
+	if (file_has_local(f)) {
 		if (size > f->size && at_open)
 			f->size = size;
 		return;
@@ -341,6 +344,7 @@ file_forget(struct wb_file *f)
 	struct extent *e, *next;
 
 	f->forgotten = true;
+	reads_drop(f, 0, UINT64_MAX);
 	for (e = extent_at(f, 0); e; e = next) {
 		next = extent_next(e);
 		if (e->state != EXTENT_WRITEBACK)
@@ -351,44 +355,4 @@ file_forget(struct wb_file *f)
 	while ((e = extent_oldest(&f->uncommitted)))
 		extent_drop(e);
 	file_kick(f);
-}
-
-/* ---- reads ---- */
-
-static void
-copy_part(const struct extent *e, uint64_t offset, uint64_t end,
-	  unsigned char *buf)
-{
-	uint64_t from = e->offset > offset ? e->offset : offset;
-	uint64_t to = extent_end(e) < end ? extent_end(e) : end;
-
-	if (from < to)
-		memcpy(buf + (from - offset),
-		       e->slab->view.data + e->place + (from - e->offset),
-		       to - from);
-}
-
-int
-file_read_cached(struct wb_file *f, struct cred *cred, uint64_t offset,
-		 uint64_t length, void *buf)
-{
-	uint64_t end = offset + length, at = offset;
-	struct extent *e, *first = extent_at(f, offset);
-
-	for (e = first; e && e->offset <= at && at < end; e = extent_next(e)) {
-		if (e->cred->uid != cred->uid)
-			return 0;
-		at = extent_end(e);
-	}
-	if (at < end)
-		return 0;
-	TAILQ_FOREACH(e, &f->held, link)
-		if (e->offset < end && extent_end(e) > offset &&
-		    e->cred->uid != cred->uid)
-			return 0;
-	for (e = first; e && e->offset < end; e = extent_next(e))
-		copy_part(e, offset, end, buf);
-	TAILQ_FOREACH(e, &f->held, link)
-		copy_part(e, offset, end, buf);
-	return 1;
 }

@@ -27,6 +27,8 @@ enum waiting_for { WAIT_NONE, WAIT_GRANT, WAIT_PACE, WAIT_LIMIT, WAIT_WRITE,
 /* Per mount: what its files need to know. */
 struct wb_file_params {
 	uint32_t wsize;			/* bytes, one WRITE at most */
+	uint32_t rsize;			/* the same of a READ; 0: some 32 KiB */
+	uint64_t read_ahead;		/* bytes, at most; 0: none */
 	enum wb_stable stable;		/* key stable */
 	uint64_t max_size;		/* FSINFO's maxfilesize */
 };
@@ -128,6 +130,11 @@ void file_when_cut(struct wb_file *, uint64_t now, wb_done_fn *, void *arg);
  */
 int file_read_cached(struct wb_file *, struct cred *, uint64_t offset,
 		     uint64_t length, void *buf);
+/* Has the server every byte of the range that was accepted, and can't forget it?
+   Then file_flush_range has nothing to wait for. */
+bool file_is_settled(struct wb_file *, uint64_t offset, uint64_t end);
+/* Where the file ends by what is not at the server yet; 0: all is. */
+uint64_t file_local_end(const struct wb_file *);
 /* Done when the server has every byte of the range accepted before the call,
    and can't forget it before a READ comes: on stable storage. */
 void file_flush_range(struct wb_file *, uint64_t offset, uint64_t length,

@@ -12,6 +12,7 @@
 #include "daemon/writeback/late.h"
 
 struct commit;
+struct read_block;
 struct truncation;
 struct sync_wait;
 struct write_op;
@@ -19,6 +20,7 @@ struct write_op;
 TAILQ_HEAD(sync_list, sync_wait);
 TAILQ_HEAD(truncation_list, truncation);
 LIST_HEAD(handle_list, wb_handle);
+LIST_HEAD(file_reads, read_block);
 TAILQ_HEAD(write_op_list, write_op);
 
 struct wb_file {
@@ -89,6 +91,11 @@ struct wb_file {
 	uint64_t reply_size, reply_ctime;	/* by our last reply */
 	uint64_t cut_ctime;		/* after our last truncation */
 
+	/* what was READ */
+	struct file_reads reads;
+	uint64_t changes;		/* to contents and size, counted */
+	unsigned read_wasted;		/* blocks read ahead that nobody wanted */
+
 	struct errseq errors;
 	uint64_t failures;		/* counted, seen or not */
 	uint64_t error_until_usec;	/* an unseen one waits for an open */
@@ -98,6 +105,14 @@ struct wb_file {
 	struct truncation_list truncations;
 	void (*when_closed)(void *arg, struct wb_file *);
 	void *when_closed_arg;
+};
+
+/* How its owner reads; see readahead.c. */
+struct readahead {
+	uint64_t next;			/* where it would go on */
+	uint64_t run;			/* bytes read in sequence */
+	uint64_t window;		/* bytes to have ahead of next */
+	unsigned wasted;		/* of the file's, seen */
 };
 
 struct wb_handle {
@@ -110,6 +125,7 @@ struct wb_handle {
 	uint64_t reserved_end;		/* of an append's range that is not
 					   written yet; 0: none */
 	uint64_t cut_from;		/* what lies there was truncated */
+	struct readahead ahead;
 	struct sync_wait *closing;	/* set aside: a close can't fail */
 	LIST_ENTRY(wb_handle) link;
 };
@@ -127,6 +143,13 @@ void file_error(struct wb_file *, int err);
 void handle_free(struct wb_handle *);
 /* The file was cut: of an append under way what lies behind is gone, too. */
 void handle_cut(struct wb_handle *, uint64_t size);
+
+/* Is anything of it not stable, or its size on the way? */
+bool file_has_local(const struct wb_file *);
+/* What a READ's reply says of the file. */
+void file_read_attr(struct wb_file *, uint64_t size, uint64_t ctime_nsec);
+/* A READ found its end: nothing of ours lay behind that when it was asked. */
+void file_read_end(struct wb_file *, uint64_t end, uint64_t changes);
 
 /* The most that one WRITE of it may hold. */
 uint32_t file_wsize(const struct wb_file *);

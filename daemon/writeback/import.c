@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/read_impl.h"
 
 static struct slab *sorting;	/* qsort has no argument; one thread */
 
@@ -148,6 +149,7 @@ slab_import_one(struct slab *s, uint64_t now)
 		late_add(f, e->offset, extent_end(e),
 			  now + s->wb->limits.late_duplicate_usec);
 	}
+	reads_drop(f, e->offset, extent_end(e));
 	if (extent_end(e) > f->size)
 		f->size = extent_end(e);
 	file_kick(f);

@@ -21,7 +21,8 @@ enum wb_class { WB_FOREGROUND, WB_NORMAL, WB_BACKGROUND };
 
 #define WB_VERF 8	/* NFS3_WRITEVERFSIZE */
 
-enum wb_call_kind { WB_CALL_WRITE, WB_CALL_COMMIT, WB_CALL_SETSIZE };
+enum wb_call_kind { WB_CALL_WRITE, WB_CALL_COMMIT, WB_CALL_SETSIZE,
+		    WB_CALL_READ };
 
 struct wb_call {
 	/* the question */
@@ -31,9 +32,9 @@ struct wb_call {
 	const struct fh *fh;
 	struct cred *cred;
 	uint64_t offset;		/* SETSIZE: the new size */
-	uint32_t count;			/* WRITE: the sum of iov */
+	uint32_t count;			/* WRITE, READ: the sum of iov */
 	enum wb_stable stable;
-	const struct iovec *iov;
+	const struct iovec *iov;	/* READ: where the data goes */
 	int iov_nr;
 	void (*done)(struct wb_call *, uint64_t now);
 	/* the answer */
@@ -41,6 +42,8 @@ struct wb_call {
 	uint32_t nfs_status;		/* as the server said it; 0 where the
 					   failure is our own */
 	uint32_t written;		/* WRITE: the reply's count */
+	uint32_t read;			/* READ: bytes that came, count at most */
+	bool eof;			/* ... and the file ends there */
 	enum wb_stable committed;
 	unsigned char verf[WB_VERF];
 	uint64_t size_after;		/* from post-op attributes */
@@ -48,6 +51,7 @@ struct wb_call {
 	uint64_t ctime_nsec;
 	unsigned transmissions;
 	uint64_t sent_usec;		/* when its first byte left */
+	uint64_t rtt_usec;		/* from its last byte to the reply */
 	/* the transport's */
 	void *transport;
 };
@@ -59,6 +63,9 @@ struct wb_calls {
 	void (*raise)(void *arg, struct wb_call *, enum wb_class);
 	/* wbt: at most this many background calls in flight */
 	void (*background_depth)(void *arg, unsigned depth);
+	/* READ: what its iov points to may not be written to any more; it is
+	   answered all the same. */
+	void (*drop_data)(void *arg, struct wb_call *);
 };
 
 #endif

@@ -14,6 +14,7 @@
 #include "daemon/writeback/commit.h"
 #include "daemon/writeback/flusher.h"
 #include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/read_impl.h"
 #include "daemon/writeback/reclaim.h"
 #include "daemon/writeback/sync.h"
 #include "daemon/writeback/throttle.h"
@@ -35,7 +36,7 @@ wb_new(const struct wb_limits *limits, const struct wb_hooks *hooks, void *arg,
 	/* above all that an earlier instance gave (CLOCK_BOOTTIME, ns) */
 	wb->seq = now * 1000;
 	wb->slots_max = slots_max(limits->dirty_bytes);
-	wb->deadline = wb->next_clean_usec = UINT64_MAX;
+	wb->deadline = wb->next_clean_usec = wb->next_read_usec = UINT64_MAX;
 	LIST_INIT(&wb->servers);
 	LIST_INIT(&wb->slabs);
 	TAILQ_INIT(&wb->waiting);
@@ -63,6 +64,7 @@ drop_all(struct wb_server *s)
 		late_drop(f);
 		write_ops_drop(f);
 		commit_drop(f);
+		reads_free(f);
 		while (!LIST_EMPTY(&f->handles))
 			handle_free(LIST_FIRST(&f->handles));
 		for (e = extent_at(f, 0); e; e = n) {
@@ -299,6 +301,7 @@ wb_run(struct wb *wb, uint64_t now)
 	wake_starved(wb);
 	reap_slabs(wb);
 	reclaim_expire(wb, now);
+	reads_run(wb, now);
 }
 
 uint64_t

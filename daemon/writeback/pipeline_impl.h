@@ -44,6 +44,7 @@ struct wb {
 	struct slab_list slabs;
 	unsigned released_nr;		/* slabs that end */
 	uint64_t next_clean_usec;	/* no CLEAN chunk expires before */
+	uint64_t next_read_usec;	/* the same of what was READ */
 	struct slab_wait_list waiting;	/* slabs, first in first out */
 	unsigned short_nr;		/* of them, not for a server's share only */
 	struct slab_wait_list paced;	/* slabs, the first that is due first */

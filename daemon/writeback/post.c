@@ -10,6 +10,7 @@
 
 #include "common/crash.h"
 #include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/read_impl.h"
 #include "daemon/writeback/room_queue.h"
 #include "daemon/writeback/throttle.h"
 
@@ -190,6 +191,8 @@ slab_post(struct slab *s, struct wb_handle *h,
 		}
 	}
 	account_post(s, r->place, r->length);
+	if (length)
+		reads_drop(f, offset, offset + length);
 	if (length && offset + length > f->size)
 		f->size = offset + length;
 	if (r->kind == NFSWB_RING_WRITE &&

@@ -2,6 +2,8 @@
 /*
  * reclaim.c - room out of what is on stable storage
  *
+ * After what was written and is CLEAN comes what was READ and nobody waits for.
+ *
  * A slab's CLEAN chunks stand in the order in which they became CLEAN, so the
  * oldest is the first: O(1) a chunk, plus its extents.  All slabs are looked at
  * only when one of them can have a chunk that expires.
@@ -11,6 +13,7 @@
 #include <assert.h>
 
 #include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/read_impl.h"
 #include "daemon/writeback/reclaim.h"
 
 /* The bytes that were in it. */
@@ -72,7 +75,7 @@ reclaim_chunk(struct slab *s)
 
 	wb->reclaiming++;
 	c = TAILQ_FIRST(&s->free);
-	if (!c && reclaim_clean_chunk(s))
+	if (!c && (reclaim_clean_chunk(s) || reads_give(s)))
 		c = TAILQ_FIRST(&s->free);
 	if (c)
 		reclaim_found(s, wb->now);

@@ -5,6 +5,7 @@
  *	FREE --grant--> OPEN --full or closed--> CLOSED --all CLEAN--> CLEAN
  *	  ^                                        |                     |
  *	  +---------------- no extent left --------+---- room wanted ----+
+ *	  +--READ--> READ --told to the library--> HANDED --room wanted--+
  *
  * The shared words are written here and read as little as can be: a mark once
  * per post, to compare.
@@ -13,6 +14,7 @@
 
 #include "common/crash.h"
 #include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/read_impl.h"
 #include "daemon/writeback/reclaim.h"
 #include "daemon/writeback/room_queue.h"
 
@@ -44,6 +46,9 @@ slab_new(struct wb *wb, const struct shm_view *view,
 	TAILQ_INIT(&s->open);
 	TAILQ_INIT(&s->closed);
 	TAILQ_INIT(&s->clean);
+	TAILQ_INIT(&s->read);
+	TAILQ_INIT(&s->handed);
+	TAILQ_INIT(&s->reads);
 	TAILQ_INIT(&s->free_extents);
 	TAILQ_INIT(&s->clean_extents);
 	TAILQ_INIT(&s->dirty);
@@ -110,6 +115,10 @@ list_of(struct slab *s, enum chunk_state state)
 		return &s->closed;
 	case CHUNK_CLEAN:
 		return &s->clean;
+	case CHUNK_READ:
+		return &s->read;
+	case CHUNK_HANDED:
+		return &s->handed;
 	}
 	abort();
 }
@@ -130,7 +139,9 @@ slab_chunk_check(struct slab *s, struct chunk *c)
 {
 	enum chunk_state to;
 
-	if (c->state == CHUNK_OPEN || s->importing || c->posted < c->granted)
+	if (c->state == CHUNK_OPEN || c->state == CHUNK_READ ||
+	    c->state == CHUNK_HANDED || s->importing ||
+	    c->posted < c->granted)
 		return;
 	if (c->live_nr)
 		to = CHUNK_CLOSED;
@@ -213,11 +224,14 @@ slab_wake(struct slab *s)
 void
 slab_void_grants(struct slab *s)
 {
+	uint64_t was;
 	uint32_t i;
 
 	for (i = 0; i < s->view.layout.chunk_nr; i++) {
 		crash_point();
-		atomic_fetch_or(&s->view.mark[i], NFSWB_MARK_CLOSED);
+		was = atomic_fetch_or(&s->view.mark[i], NFSWB_MARK_CLOSED);
+		if (was & NFSWB_MARK_READ)	/* who copies reads anew */
+			atomic_store(&s->view.mark[i], NFSWB_MARK_CLOSED);
 	}
 }
 
@@ -235,6 +249,7 @@ slab_release(struct slab *s, uint64_t now)
 		slab_import_end(s);
 	room_queue_leave(s, now);
 	sated(s);
+	reads_end(s);
 	TAILQ_FOREACH_SAFE(c, &s->open, link, next)
 		(void)slab_take_back(s, c, true);
 	/* What was claimed and never posted will not be. */

@@ -15,6 +15,9 @@ enum chunk_state {
 	CHUNK_OPEN,		/* the library may fill it */
 	CHUNK_CLOSED,		/* no more claims; live extents, or posts to come */
 	CHUNK_CLEAN,		/* CLEAN extents only: may be taken, oldest first */
+	CHUNK_READ,		/* belongs to a READ, see read_impl.h */
+	CHUNK_HANDED,		/* its data was told to the library, which may
+				   still copy */
 };
 
 struct chunk {
@@ -22,11 +25,13 @@ struct chunk {
 	uint32_t granted;	/* the mark's limit by our books */
 	uint32_t posted;	/* bytes */
 	uint32_t live_nr;	/* extents with data that are not CLEAN */
+	uint32_t handed;	/* READ, HANDED: bytes told to the library */
 	struct chunk_extents extents;	/* those with data in it */
 	TAILQ_ENTRY(chunk) link;	/* in the list of its state */
 	uint64_t used_usec;	/* OPEN: last post; CLEAN: since when */
 };
 TAILQ_HEAD(chunk_list, chunk);
+TAILQ_HEAD(slab_reads, read_block);
 
 /* In wb->waiting, the first first. */
 enum wait_rank { WAIT_RANK_LIGHT, WAIT_RANK_PARTLY, WAIT_RANK_REST };
@@ -44,7 +49,7 @@ struct slab {
 	LIST_ENTRY(slab) link;		/* wb->slabs */
 
 	struct chunk *chunk;
-	struct chunk_list free, open, closed, clean;
+	struct chunk_list free, open, closed, clean, read, handed;
 	uint64_t granted_bytes;		/* granted and not posted */
 	unsigned ahead_nr;		/* chunks to keep granted ahead */
 	struct wb_server *server;	/* of its last post; NULL: none yet */
@@ -59,6 +64,10 @@ struct slab {
 
 	uint64_t bytes[EXTENT_STATE_NR];
 	uint32_t live_nr;		/* extents but CLEAN ones */
+
+	struct slab_reads reads;	/* the oldest first */
+	uint32_t read_nr;		/* chunks that are READ or HANDED */
+	uint32_t read_mark;		/* number of the last one's mark */
 
 	bool waiting;			/* for room, in one of the lists of wb */
 	struct wb_server *held_by;	/* waits for this one's share */

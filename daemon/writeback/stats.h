@@ -30,6 +30,10 @@ struct server_stats {
 	uint64_t oldest_dirty_us;
 	struct congestion_stats async, sync;
 	struct {
+		uint64_t hits, waits, misses;	/* of who reads */
+		uint64_t ahead_bytes, wasted_bytes;
+	} read;
+	struct {
 		uint64_t depth, max_depth, steps_down, steps_up;
 		struct hist foreground_us;
 	} wbt;

@@ -5,6 +5,7 @@
 
 #include "daemon/writeback/jukebox.h"
 #include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/read_impl.h"
 #include "daemon/writeback/truncate.h"
 #include "daemon/writeback/writepages.h"
 
@@ -90,6 +91,7 @@ setsize_done(struct wb_call *c, uint64_t now)
 		file_kick(f);
 		return;
 	}
+	reads_drop(f, 0, UINT64_MAX);
 	if (c->err == 0) {
 		LIST_FOREACH(h, &f->handles, link)
 			handle_cut(h, t->size);
@@ -148,6 +150,7 @@ file_truncate(struct wb_file *f, struct cred *cred, uint64_t size,
 		.done = setsize_done,
 	};
 	TAILQ_INSERT_TAIL(&f->truncations, t, link);
+	reads_drop(f, 0, UINT64_MAX);
 	wb->now = now;
 	writepages_raise(f, WB_FOREGROUND);	/* it waits for those */
 	file_kick(f);
