@@ -284,6 +284,8 @@ room_short(const struct wb_file *f, uint64_t unstable)
 		return false;
 	if (!f->server->bytes[EXTENT_WRITEBACK])
 		return true;
+	if (!throttle_urgent(f->server))	/* writers are paced: the disk rests */
+		return !f->server->window_of_commits.out;
 	if (!first)		/* list slots are short, not bytes */
 		return false;
 	all = MIN(wb->limits.dirty_bytes,

@@ -4,8 +4,10 @@
  *
  * A server that flushes just the file it is asked for (S1 of bench/README.md)
  * does best with few COMMITs of many bytes each.  So there is one at least, and
- * more up to half a second of bandwidth, a sixteenth of dirty_bytes at most: what
- * is being flushed comes back piece by piece.  On a long way more are needed, so
+ * more up to about half a second of bandwidth, a sixteenth of dirty_bytes at most:
+ * what is being flushed comes back piece by piece.  No more than a quarter of the
+ * slots: with all of the server's threads in COMMITs no WRITE is answered, files
+ * have little to COMMIT, and so it stays.  On a long way more are needed, so
  * that the next is there when one ends.  The largest goes first, of equals the
  * one that came last: the others grow meanwhile, and a flush of more bytes needs
  * fewer seeks.  Every fourth is the one that has waited longest, so that none is
@@ -27,6 +29,7 @@
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/commit_window.h"
 
+#define OUT_SHARE 4		/* of the slots */
 #define WIDE_MIN 8
 #define WIDE_FOR 128
 #define SCORE_FAST 2		/* a fast answer, against one for a slow */
@@ -36,8 +39,8 @@
 #define OLDEST_EVERY 4
 #define STUCK_USEC 10000000
 
-static bool
-takes_others_along(const struct wb_server *s)
+bool
+commit_window_shares(const struct wb_server *s)
 {
 	return s->window_of_commits.wide_left > 0;
 }
@@ -64,6 +67,14 @@ commit_window_turn(struct wb_server *s, uint64_t now)
 		wb_due(s->wb, t->sent_usec + STUCK_USEC);
 }
 
+/* Where they share nothing: each has a thread of the server for as long as its
+   flush takes, and WRITEs need threads too. */
+static unsigned
+out_max(const struct wb_server *s)
+{
+	return MAX(s->params.slot_nr / OUT_SHARE, 1);
+}
+
 bool
 commit_window_open(const struct wb_server *s)
 {
@@ -75,9 +86,17 @@ commit_window_open(const struct wb_server *s)
 
 	if (!(s->params.bounds & BOUND_COMMITS))
 		return true;
-	if (takes_others_along(s) && w->out < WIDE_MIN)
+	if (commit_window_shares(s) && w->out < WIDE_MIN)
 		most = server_backlog(s);
-	return !w->out || w->out_bytes < MAX(most, way);
+	if (!w->out || w->out_bytes < way)
+		return true;
+	if (!w->score && !w->wide_left && w->out >= out_max(s))
+		return false;
+	/* Files of paced writers grow alike.  Two just below the most would be out
+	   for ever where one is enough: is it nearer to it with one more? */
+	if (pace_on(s))
+		return w->out_bytes + w->out_bytes / w->out / 2 < most;
+	return w->out_bytes < most;
 }
 
 struct wb_file *
@@ -88,7 +107,7 @@ commit_window_next(struct wb_server *s)
 
 	w->oldest = NULL;
 	if (!next || !(s->params.bounds & BOUND_COMMITS) ||
-	    takes_others_along(s))
+	    commit_window_shares(s))
 		return next;
 	if (!w->until_oldest) {
 		w->oldest = next;
@@ -105,7 +124,7 @@ commit_window_may_pass(const struct wb_server *s)
 {
 	if (TAILQ_EMPTY(&s->want_commit))
 		return true;
-	return (s->params.bounds & BOUND_COMMITS) && !takes_others_along(s) &&
+	return (s->params.bounds & BOUND_COMMITS) && !commit_window_shares(s) &&
 	       s->window_of_commits.until_oldest;
 }
 
@@ -150,7 +169,7 @@ commit_window_ended(struct wb_server *s, struct commit_trip *t, bool ok,
 
 	if (t->counts)
 		forget(w, t);
-	if (takes_others_along(s)) {
+	if (commit_window_shares(s)) {
 		if (--w->wide_left == 0)
 			w->score = SCORE_WIDE - SCORE_FAST;
 		return;

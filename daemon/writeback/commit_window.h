@@ -36,6 +36,8 @@ struct commit_window {
 	const struct wb_file *oldest;	/* picked as such; to compare only */
 };
 
+/* Does the server, as it seems, make all files stable at each COMMIT? */
+bool commit_window_shares(const struct wb_server *);
 /* May one more go out? */
 bool commit_window_open(const struct wb_server *);
 /* Which of those that want one is next; NULL: none. */
