@@ -289,7 +289,10 @@ open_file(struct writer *w)
 		return -ENOMEM;
 	w->handle = handle_open(f, c->cred, O_WRONLY);
 	file_put(f);
-	return w->handle ? 0 : -ENOMEM;
+	if (!w->handle)
+		return -ENOMEM;
+	slab_expect(w->slab, w->handle);
+	return 0;
 }
 
 static int

@@ -101,6 +101,13 @@ slab_aim(struct slab *s, struct wb_server *to)
 	room_queue_aimed(s);
 }
 
+void
+slab_expect(struct slab *s, const struct wb_handle *h)
+{
+	if (!s->server)
+		slab_aim(s, handle_file(h)->server);
+}
+
 /* ---- chunks ---- */
 
 static struct chunk_list *

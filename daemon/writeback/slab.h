@@ -42,6 +42,10 @@ struct slab *slab_new(struct wb *, const struct shm_view *,
    Without this, or without memory, it counts as a user of its own. */
 void slab_set_user(struct slab *, uid_t, unsigned weight);
 
+/* A file was opened that it will write: room granted before the first post counts
+   for that file's server. */
+void slab_expect(struct slab *, const struct wb_handle *);
+
 /*
  * An entry of the ring, copied out by the caller, joins its file.  h: the
  * handle the entry's file number stands for; ringpos: the position behind it.
