@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* bandwidth.c - see bandwidth.h */
+#include <sys/param.h>
+
 #include "daemon/writeback/bandwidth.h"
 
 #define WINDOW_USEC 200000
@@ -49,7 +51,7 @@ bandwidth_answered(struct bandwidth *b, uint64_t bytes, uint64_t took_usec,
 
 /* ---- what became stable ---- */
 
-#define DRAIN_WINDOWS 16
+#define DRAIN_USEC (16 * WINDOW_USEC)
 
 void
 drain_init(struct drain *d, uint64_t bytes_per_sec)
@@ -63,16 +65,15 @@ drain_stable(struct drain *d, uint64_t bytes)
 	d->new_bytes += bytes;
 }
 
-/* A window, or several in which nothing could be seen. */
 static void
 drain_window(struct drain *d)
 {
-	double sees = (double)d->busy_usec / WINDOW_USEC, weight;
 	double rate = (double)d->window_bytes * 1e6 / (double)d->busy_usec;
+	double weight;
 
-	if (d->windows < DRAIN_WINDOWS)
-		d->windows++;
-	weight = sees / (sees + d->windows - 1);
+	d->known_usec = MIN(d->known_usec + d->busy_usec,
+			    MAX(DRAIN_USEC, d->busy_usec));
+	weight = (double)d->busy_usec / (double)d->known_usec;
 	d->bytes_per_sec = (uint64_t)((double)d->bytes_per_sec * (1 - weight) +
 				      rate * weight);
 	d->window_bytes = d->busy_usec = 0;
@@ -88,6 +89,6 @@ drain_turn(struct drain *d, bool busy, uint64_t now)
 	d->new_bytes = 0;	/* without work it is not all that it can do */
 	d->seen_usec = now;
 	d->busy = busy;
-	if (d->busy_usec >= WINDOW_USEC)
+	if (d->busy_usec >= (d->window_bytes ? WINDOW_USEC : DRAIN_USEC))
 		drain_window(d);
 }

@@ -11,7 +11,8 @@
  * The drain rate, from bytes that became stable, is that of its disk, and is what
  * writers can go on at: windows of 200 ms in which it had as much work as it
  * could do, smoothed over sixteen of them (3.2 s), since bytes become stable
- * many at a time.
+ * many at a time.  For the same reason a window lasts until some have: while a
+ * COMMIT takes its time nothing is known of the rate, for 3.2 s.
  */
 #ifndef NFSWB_BANDWIDTH_H
 #define NFSWB_BANDWIDTH_H
@@ -37,7 +38,7 @@ struct drain {
 	uint64_t window_bytes, busy_usec;	/* of the current window */
 	uint64_t new_bytes;		/* since the last turn */
 	uint64_t seen_usec;
-	unsigned windows;		/* until it is settled */
+	uint64_t known_usec;		/* what it is the mean of */
 	bool busy;
 };
 

@@ -33,11 +33,25 @@
  * so that a flood gets what loggers leave, and loggers don't notice the flood.
  * When one more has to wait, the rate is divided among one more at once.
  *
- * Where the curve has less room than the server drains in RANGE_USEC, there is
- * nothing to steer by: one COMMIT passes it.  Where it has less than RANGE_EACH
- * for each who waits, portions would make small WRITEs of what little a file has,
- * and a disk would spend its time on seeks.  There writers run into the limit and
- * wait for the whole of what they ask for (room_queue.c).
+ * The drain rate is unknown at first, and wrong while the server rests.  What holds
+ * then is the curve: above the setpoint what is dirtied nears the curve's end ever
+ * more slowly, however long that lasts.  So the end is where writers are stopped
+ * (room.c), less a strip that the least grants, 4 KiB each 200 ms, take LAST_USEC to
+ * fill: while a server stands still nobody meets the limit for so long.  As pacing
+ * begins, balanced_rate is among all who got room in the last period: a hundred
+ * writers that come at once pass the whole range before one of them has waited.
+ *
+ * Pacing ends where it can't do its work, or costs too much:
+ *	- The range from middle to end is less than the server drains in two
+ *	  periods.  The rates are set once in a period, and a pause takes up to one:
+ *	  two of them are what control lags behind.  (1.5 times as much is needed to
+ *	  begin again.)
+ *	- Writers paced evenly have half a WRITE each that is no WRITE yet, and
+ *	  can't go out.  Together these would be more than half of the range, an
+ *	  eighth of what the server may hold: what it has to work on is less by
+ *	  that, its flushes smaller, and a disk spends its time on seeks.
+ * There writers run into the limit and wait for the whole of what they ask for
+ * (room_queue.c).
  */
 #include <stdlib.h>
 #include <sys/param.h>
@@ -45,6 +59,7 @@
 #include "daemon/writeback/grant.h"
 #include "daemon/writeback/pace.h"
 #include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/room.h"
 #include "daemon/writeback/share.h"
 #include "daemon/writeback/throttle.h"
 
@@ -52,8 +67,9 @@
 #define GRANT_MAX (1u << 20)
 #define PERIOD_USEC 200000
 #define HUNGRY_USEC 500000	/* so long after it had to wait */
-#define RANGE_USEC 400000
-#define RANGE_EACH (1u << 20)
+#define RANGE_USEC (2 * PERIOD_USEC)
+#define TAIL_ROOM (1u << 20)	/* twice half a WRITE */
+#define LAST_USEC 10000000
 #define FAIR_LEAST (PACE_ONE / 4)
 
 struct wb_user {
@@ -90,16 +106,29 @@ pace_middle(const struct wb *wb, uint64_t limit)
 					   l->dirty_bytes) / 2);
 }
 
+/* With the strip for the least grants before its end. */
+static uint64_t
+curve(const struct wb *wb, uint64_t dirtied, uint64_t middle, uint64_t end)
+{
+	uint64_t range = end > middle ? end - middle : 0, nr = 0, strip;
+	const struct wb_server *s;
+
+	LIST_FOREACH(s, &wb->servers, link)
+		nr += s->pace.hungry_nr;
+	strip = nr * GRANT_MIN * (LAST_USEC / PACE_PAUSE_MAX);
+	return pace_curve(dirtied, middle, end - MIN(strip, range / 8));
+}
+
 uint64_t
 pace_ratio(const struct wb_server *s)
 {
 	const struct wb *wb = s->wb;
-	uint64_t limit = wb->limits.dirty_bytes, most = share_most(s);
 	uint64_t dirtied = throttle_dirtied(wb), mine = share_dirtied(s);
-	uint64_t middle = pace_middle(wb, limit), fair, least, r;
+	uint64_t middle = pace_middle(wb, wb->limits.dirty_bytes);
+	uint64_t fair, least, r;
 
-	least = pace_curve(mine, pace_middle(wb, most), most);
-	r = pace_curve(dirtied, middle, limit);
+	least = curve(wb, mine, pace_middle(wb, share_most(s)), room_most(s));
+	r = curve(wb, dirtied, middle, room_limit(wb));
 	least = MIN(least, r);
 	fair = dirtied > middle ? share_fair(s) : UINT64_MAX;
 	if (fair != UINT64_MAX) {
@@ -107,6 +136,15 @@ pace_ratio(const struct wb_server *s)
 		least = MIN(least, MAX(r, FAIR_LEAST));
 	}
 	return least;
+}
+
+/* Who would be paced; as it begins, all that got any room lately. */
+static uint64_t
+writers(const struct wb_server *s)
+{
+	const struct pace *p = &s->pace;
+
+	return p->was_on ? p->hungry_nr : MAX(p->hungry_nr, p->writing_nr);
 }
 
 bool
@@ -119,8 +157,7 @@ pace_on(const struct wb_server *s)
 		return false;
 	most = share_most(s);
 	middle = pace_middle(wb, most);
-	if (most - middle < s->drain.bytes_per_sec / 1000 * RANGE_USEC / 1000 ||
-	    most - middle < s->pace.hungry_nr * RANGE_EACH)
+	if (!s->pace.fits || most - middle < writers(s) * TAIL_ROOM)
 		return false;
 	return share_dirtied(s) > middle ||
 	       throttle_dirtied(wb) >
@@ -162,14 +199,18 @@ pace_when(struct slab *s, uint64_t now)
 	return MIN(MAX(s->pace.next_usec, now), now + PACE_PAUSE_MAX);
 }
 
-/* More than the server drains can't be had by those who wait for it. */
+/* More than the server drains can't be had by those who wait for it; as pacing
+   begins, by those who write. */
 static void
 divide(struct wb_server *s)
 {
-	uint64_t each = s->drain.bytes_per_sec * PACE_ONE;
+	uint64_t all = s->drain.bytes_per_sec * PACE_ONE;
+	uint64_t among = s->pace.hungry;
 
-	if (s->pace.hungry && s->pace.balanced_rate > each / s->pace.hungry)
-		s->pace.balanced_rate = each / s->pace.hungry;
+	if (!s->pace.was_on)
+		among = MAX(among, s->pace.writing);
+	if (among && s->pace.balanced_rate > all / among)
+		s->pace.balanced_rate = all / among;
 }
 
 void
@@ -192,6 +233,12 @@ pace_granted(struct slab *s, uint64_t bytes, bool paced, uint64_t now)
 	struct pace_writer *w = &s->pace;
 	uint64_t r, usec, from;
 
+	if (!w->writing && s->server) {
+		w->writing = true;
+		s->server->pace.writing += weight(s);
+		s->server->pace.writing_nr++;
+		divide(s->server);
+	}
 	w->granted_bytes += bytes;
 	if (!paced)
 		return;
@@ -230,6 +277,7 @@ look_at_writers(struct wb_server *server, uint64_t now)
 		if (w->hungry || w->granted_bytes)
 			p.writing += weight(s);
 		w->granted_bytes = 0;
+		w->writing = false;
 	}
 	return p;
 }
@@ -249,13 +297,25 @@ count_users(struct wb *wb)
 	}
 }
 
+/* Is there enough to steer in?  To begin with, half as much again. */
+static bool
+fits(const struct wb_server *s)
+{
+	uint64_t most = share_most(s), range = most - pace_middle(s->wb, most);
+	uint64_t least = s->drain.bytes_per_sec / 1000 * RANGE_USEC / 1000;
+
+	return range >= (s->pace.fits ? least : least * 3 / 2);
+}
+
 static void
 update(struct wb_server *s, uint64_t took_usec, uint64_t now)
 {
 	struct period p = look_at_writers(s, now);
 	uint64_t drains = s->drain.bytes_per_sec, eaten, to;
-	bool on = pace_on(s);
+	bool on;
 
+	s->pace.fits = fits(s);
+	on = pace_on(s);
 	eaten = p.eaten * 1000000 / took_usec;
 	to = MAX(drains > eaten ? drains - eaten : 0, drains / 8);
 	to = to * PACE_ONE / (p.hungry ? p.hungry :
@@ -265,6 +325,7 @@ update(struct wb_server *s, uint64_t took_usec, uint64_t now)
 	else
 		s->pace.balanced_rate = (s->pace.balanced_rate * 3 + to) / 4;
 	s->pace.hungry = p.hungry;
+	s->pace.writing = s->pace.writing_nr = 0;
 	s->pace.hungry_nr = p.hungry_nr;
 	s->pace.was_on = on;
 	divide(s);

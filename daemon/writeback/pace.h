@@ -23,14 +23,17 @@ struct pace {				/* a server's writers */
 	uint64_t hungry;		/* weights of those who had to wait in
 					   this period or the last */
 	uint64_t hungry_nr;		/* how many they are */
+	uint64_t writing, writing_nr;	/* who got any room in this period */
 	bool was_on;
+	bool fits;			/* its range is wide enough */
 };
 
 struct pace_writer {			/* of a slab */
 	uint64_t next_usec;		/* no grant before */
 	uint64_t granted_bytes;		/* in this period */
 	uint64_t hungry_usec;		/* had to wait then; 0: never */
-	bool hungry;			/* counted as such */
+	bool hungry;			/* counted as such, */
+	bool writing;			/* and as one that got room */
 	struct wb_user *user;		/* NULL: a weight of its own */
 };
 

@@ -39,35 +39,47 @@ room_is_light(const struct slab *s)
 /* What only light writers may have: whole turns, so that the others' still come
    out even. */
 static uint64_t
-reserve(const struct slab *s)
+reserve(const struct wb *wb)
 {
-	uint64_t limit = s->wb->limits.dirty_bytes;
+	uint64_t limit = wb->limits.dirty_bytes;
 	uint64_t turns = MIN(limit / RESERVE_SHARE, RESERVE_MAX) /
 			 GRANT_TURN_BYTES;
 
-	if (!s->wb->limits.whole_grants || limit < RESERVE_FROM ||
-	    room_is_light(s))
+	if (!wb->limits.whole_grants || limit < RESERVE_FROM)
 		return 0;
 	return MAX(turns, 1) * GRANT_TURN_BYTES;
+}
+
+uint64_t
+room_limit(const struct wb *wb)
+{
+	return wb->limits.dirty_bytes - reserve(wb);
+}
+
+uint64_t
+room_most(const struct wb_server *s)
+{
+	uint64_t most = share_most(s);
+
+	return most - MIN(reserve(s->wb), most / 8);
 }
 
 static uint64_t
 limit_left(const struct slab *s)
 {
-	return below(throttle_dirtied(s->wb) + reserve(s),
-		     s->wb->limits.dirty_bytes);
+	const struct wb *wb = s->wb;
+
+	return below(throttle_dirtied(wb), room_is_light(s) ?
+		     wb->limits.dirty_bytes : room_limit(wb));
 }
 
 static uint64_t
 share_left(const struct slab *s)
 {
-	uint64_t most;
-
 	if (!s->server || s->wb->limits.dirty_throttling == THROTTLE_NONE)
 		return UINT64_MAX;
-	most = share_most(s->server);
-	return below(share_dirtied(s->server) + MIN(reserve(s), most / 8),
-		     most);
+	return below(share_dirtied(s->server), room_is_light(s) ?
+		     share_most(s->server) : room_most(s->server));
 }
 
 bool

@@ -10,6 +10,13 @@
 #include <stdint.h>
 
 struct slab;
+struct wb;
+struct wb_server;
+
+/* Of the limit, and of the most that a server may hold, what is for writers that
+   are not light. */
+uint64_t room_limit(const struct wb *);
+uint64_t room_most(const struct wb_server *);
 
 /* What may be granted now: whole pages, a chunk at most. */
 uint32_t room_for(const struct slab *);

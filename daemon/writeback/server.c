@@ -36,6 +36,7 @@ wb_server_new(struct wb *wb, const struct wb_server_params *params,
 			&s->stats.sync);
 	bandwidth_init(&s->bandwidth, BANDWIDTH_FIRST);
 	drain_init(&s->drain, BANDWIDTH_FIRST);
+	s->pace.fits = true;
 	s->name = strdup(params->name);
 	if (!s->name || write_ops_init(s) < 0 || commit_init(s) < 0) {
 		write_ops_free(s);
