@@ -21,7 +21,8 @@ const char who_help[] =
 "Usage: nfswb who\n"
 "Shows each program that has a session with the daemon: its open files, what\n"
 "it wrote that is dirty (not sent, or in flight) or unstable (the server has\n"
-"it, but not on stable storage), what it is waiting for, and how long:\n"
+"it, but not on stable storage), what it is waiting for, how long, and on which\n"
+"file.  Others' programs are shown to administrators only.\n"
 "\n"
 "  grant    room in its memory            pace     its turn: it is slowed down\n"
 "  limit    others' data to be written    write    WRITEs to be answered\n"
@@ -72,17 +73,19 @@ print_session(const json_t *session)
 {
 	const char *waiting = stat_text(session, "waiting_for");
 	bool waits = *waiting != '\0' && strcmp(waiting, "none") != 0;
-	char user[33], comm[17];
+	char user[33], comm[17], file[512];
 
 	user_name(stat_int(session, "uid"), user, sizeof(user));
 	printable(comm, sizeof(comm), stat_text(session, "comm"));
-	printf("%8llu %-16s %-10s %6s %9s %9s  %-11s %s\n",
+	printable(file, sizeof(file), waits ? stat_text(session, "file") : "");
+	printf("%8llu %-16s %-10s %6s %9s %9s  %-11s %s%s%s\n",
 	       (unsigned long long)stat_int(session, "pid"), comm, user,
 	       units_count(stat_int(session, "files")).s,
 	       units_bytes(stat_int(session, "dirty_bytes")).s,
 	       units_bytes(stat_int(session, "unstable_bytes")).s,
 	       waits ? waiting : "-",
-	       waits ? units_usec(stat_int(session, "waiting_us")).s : "-");
+	       waits ? units_usec(stat_int(session, "waiting_us")).s : "-",
+	       *file != '\0' ? "  " : "", file);
 }
 
 void
@@ -93,7 +96,8 @@ who_print(const json_t *statistics, unsigned most)
 	const json_t **sorted = calloc(nr + 1, sizeof(*sorted));
 
 	printf("%8s %-16s %-10s %6s %9s %9s  %-11s %s\n", "PID", "COMMAND",
-	       "USER", "FILES", "DIRTY", "UNSTABLE", "WAITING FOR", "TIME");
+	       "USER", "FILES", "DIRTY", "UNSTABLE", "WAITING FOR",
+	       "TIME  FILE");
 	if (sorted == NULL)
 		return;
 	json_array_foreach(list, i, session)

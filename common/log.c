@@ -32,6 +32,13 @@ static const struct {
 
 static _Atomic int max_level = LOG_LEVEL_INFO;
 
+enum log_level
+log_get_level(void)
+{
+	return (enum log_level)atomic_load_explicit(&max_level,
+						    memory_order_relaxed);
+}
+
 void
 log_set_level(enum log_level level)
 {

@@ -12,6 +12,7 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO,
 		 LOG_LEVEL_DEBUG };
 
 void log_set_level(enum log_level);
+enum log_level log_get_level(void);
 /* "error", "warning", "info", "debug"; -EINVAL: none of them. */
 int log_level_parse(const char *name, enum log_level *out);
 const char *log_level_name(enum log_level);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/access.h"
 #include "daemon/request.h"
 #include "daemon/session_impl.h"
 
@@ -192,13 +193,31 @@ reply_json(struct request *r, char *json)
 	free(json);
 }
 
+/* As the kernel tells it, whatever its calls go out as. */
+static struct asker
+asker_of(const struct request *r)
+{
+	return access_asker(r->session->owner->env.config,
+			    r->session->peer.cred);
+}
+
 static void
 api_control(struct request *r)
 {
 	const struct sessions_env *env = &r->session->owner->env;
 
-	reply_json(r, env->control(env->arg, r->call.args.nfswb_args_u.control,
-				   cred_of(r)->uid));
+	struct asker who = asker_of(r);
+	int err = 0;
+	char *json = env->control(env->arg,
+				  r->call.args.nfswb_args_u.control, &who,
+				  &err);
+
+	if (err) {
+		request_fail(r, err, json);
+		free(json);
+		return;
+	}
+	reply_json(r, json);
 }
 
 static void
@@ -206,7 +225,9 @@ api_statistics(struct request *r)
 {
 	const struct sessions_env *env = &r->session->owner->env;
 
-	reply_json(r, env->statistics(env->arg));
+	struct asker who = asker_of(r);
+
+	reply_json(r, env->statistics(env->arg, &who));
 }
 
 static void

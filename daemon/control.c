@@ -3,11 +3,17 @@
  * control.c - requests to the daemon itself, by a table of commands
  *
  *	{"command": "log", "level": "debug"}	changes the log level
- *	{"command": "failed"}			what was given up
  *	{"command": "config"}			the keys and what is in force
+ *	{"command": "failed"}			what was given up
+ *	{"command": "acknowledge", "id": 7}	that was read: it is listed no more
+ *
+ * The first two are the administrators'; of the others everybody has what is his
+ * own.
  */
+#include <errno.h>
 #include <jansson.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,12 +39,14 @@ refuse(const char *fmt, ...)
 }
 
 static json_t *
-command_log(const struct control_env *env, const json_t *request)
+command_log(const struct control_env *env, const struct asker *who,
+	    const json_t *request)
 {
 	const char *name = json_string_value(json_object_get(request, "level"));
 	enum log_level level;
 
 	(void)env;
+	(void)who;
 	if (!name || log_level_parse(name, &level))
 		return refuse("log: no such level; give \"level\": \"error\", "
 			      "\"warning\", \"info\" or \"debug\"");
@@ -47,10 +55,32 @@ command_log(const struct control_env *env, const json_t *request)
 }
 
 static json_t *
-command_failed(const struct control_env *env, const json_t *request)
+command_failed(const struct control_env *env, const struct asker *who,
+	       const json_t *request)
 {
 	(void)request;
-	return json_pack("{s:o}", "given_up", given_up_json(env->given_up));
+	return json_pack("{s:o}", "given_up",
+			 given_up_json(env->given_up, who));
+}
+
+static json_t *
+command_acknowledge(const struct control_env *env, const struct asker *who,
+		    const json_t *request)
+{
+	const json_t *id = json_object_get(request, "id");
+	json_int_t n = json_integer_value(id);
+	int err = -ENOENT;
+
+	if (!json_is_integer(id))
+		return refuse("acknowledge: give the \"id\" of an entry that "
+			      "\"failed\" lists");
+	if (n > 0)
+		err = given_up_acknowledge(env->given_up, (uint64_t)n, who);
+	if (err == -EPERM)
+		return json_null();
+	if (err)
+		return refuse("acknowledge: nothing is listed under this id");
+	return json_pack("{s:I}", "acknowledged", n);
 }
 
 static void
@@ -61,26 +91,33 @@ add_key(void *arg, const char *key, const char *value, const char *sentence)
 }
 
 static json_t *
-command_config(const struct control_env *env, const json_t *request)
+command_config(const struct control_env *env, const struct asker *who,
+	       const json_t *request)
 {
 	json_t *keys = json_object();
 
 	(void)request;
+	(void)who;
 	config_each(env->config, add_key, keys);
 	return json_pack("{s:o}", "config", keys);
 }
 
 static const struct {
 	const char *name;
-	json_t *(*run)(const struct control_env *, const json_t *request);
+	bool admins;		/* only */
+	json_t *(*run)(const struct control_env *, const struct asker *,
+		       const json_t *request);	/* null: it is another's */
 } commands[] = {
-	{ "log", command_log },
-	{ "failed", command_failed },
-	{ "config", command_config },
+	{ "log", true, command_log },
+	{ "config", true, command_config },
+	{ "failed", false, command_failed },
+	{ "acknowledge", false, command_acknowledge },
 };
 
+/* JSON's null: this asker may not. */
 static json_t *
-run(const struct control_env *env, const json_t *request)
+run(const struct control_env *env, const struct asker *who,
+    const json_t *request)
 {
 	const char *name = json_string_value(json_object_get(request,
 							     "command"));
@@ -91,35 +128,43 @@ run(const struct control_env *env, const json_t *request)
 			      "see nfswbd(8)");
 	for (i = 0; i < sizeof commands / sizeof *commands; i++)
 		if (!strcmp(commands[i].name, name))
-			return commands[i].run(env, request);
-	return refuse("unknown command \"%.100s\"; there are log, failed and "
-		      "config", name);
+			return commands[i].admins && !who->admin ? json_null() :
+			       commands[i].run(env, who, request);
+	return refuse("unknown command \"%.100s\"; there are log, config, "
+		      "failed and acknowledge", name);
 }
 
-static json_t *
-answer(const struct control_env *env, const char *text, uid_t uid)
+static char *
+not_allowed(const struct asker *who, int *err)
 {
-	json_error_t error;
-	json_t *request, *res;
+	char *text;
 
-	if (uid && uid != geteuid())
-		return refuse("user %u may not control nfswbd; ask as root or "
-			      "as user %u", (unsigned)uid, (unsigned)geteuid());
-	request = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-	if (!request)
-		return refuse("the request is not JSON: %s, at byte %d",
-			      error.text, error.position);
-	res = run(env, request);
-	json_decref(request);
-	return res;
+	*err = -EPERM;
+	if (asprintf(&text, "control: user %u may not do that; ask as root, as "
+		     "user %u or as a member of admin_group",
+		     (unsigned)who->uid, (unsigned)geteuid()) < 0)
+		return NULL;
+	return text;
 }
 
 char *
-control_answer(const struct control_env *env, const char *request, uid_t uid)
+control_answer(const struct control_env *env, const char *text,
+	       const struct asker *who, int *err)
 {
-	json_t *res = answer(env, request, uid);
-	char *text = res ? json_dumps(res, JSON_COMPACT) : NULL;
+	json_error_t error;
+	json_t *request = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+	json_t *res;
+	char *answer;
 
+	if (request)
+		res = run(env, who, request);
+	else
+		res = refuse("the request is not JSON: %s, at byte %d",
+			     error.text, error.position);
+	json_decref(request);
+	if (json_is_null(res))
+		return not_allowed(who, err);
+	answer = res ? json_dumps(res, JSON_COMPACT) : NULL;
 	json_decref(res);
-	return text;
+	return answer;
 }

@@ -5,18 +5,18 @@
 #ifndef NFSWB_CONTROL_H
 #define NFSWB_CONTROL_H
 
-#include <sys/types.h>
+#include "daemon/access.h"
 
 struct config;
 struct given_up_list;
 
 struct control_env {
 	const struct config *config;
-	const struct given_up_list *given_up;
+	struct given_up_list *given_up;
 };
-/* Always an object, {"error": …} where the request was refused.  The caller
-   frees; NULL: no memory. */
+/* An object, {"error": …} where the request makes no sense; or *err is set to
+   -errno and the text says why in words.  The caller frees; NULL: no memory. */
 char *control_answer(const struct control_env *, const char *request,
-		     uid_t uid);
+		     const struct asker *, int *err);
 
 #endif

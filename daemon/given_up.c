@@ -13,6 +13,7 @@
 
 struct given_up {
 	uint64_t id, offset, length;
+	uid_t writer;
 	int err;
 	STAILQ_ENTRY(given_up) link;
 	char file[];
@@ -55,8 +56,8 @@ given_up_free(struct given_up_list *l)
 }
 
 void
-given_up_add(struct given_up_list *l, const char *file, uint64_t offset,
-	     uint64_t length, int err)
+given_up_add(struct given_up_list *l, const char *file, uid_t writer,
+	     uint64_t offset, uint64_t length, int err)
 {
 	size_t len = strnlen(file, FILE_MAX_BYTES);
 	struct given_up *g = calloc(1, sizeof *g + len + 1);
@@ -65,6 +66,7 @@ given_up_add(struct given_up_list *l, const char *file, uint64_t offset,
 	if (!g)
 		return;
 	g->id = l->last_id;
+	g->writer = writer;
 	g->offset = offset;
 	g->length = length;
 	g->err = err;
@@ -91,17 +93,39 @@ text_json(const char *text)
 }
 
 json_t *
-given_up_json(const struct given_up_list *l)
+given_up_json(const struct given_up_list *l, const struct asker *who)
 {
 	json_t *array = json_array();
 	const struct given_up *g;
 
 	STAILQ_FOREACH(g, &l->entries, link)
-		json_array_append_new(array, json_pack(
-			"{s:I, s:o, s:I, s:I, s:s}",
-			"id", (json_int_t)g->id, "file", text_json(g->file),
-			"offset", (json_int_t)g->offset,
-			"length", (json_int_t)g->length,
-			"reason", strerror(-g->err)));
+		if (access_sees(who, g->writer))
+			json_array_append_new(array, json_pack(
+				"{s:I, s:I, s:o, s:I, s:I, s:s}",
+				"id", (json_int_t)g->id,
+				"uid", (json_int_t)g->writer,
+				"file", text_json(g->file),
+				"offset", (json_int_t)g->offset,
+				"length", (json_int_t)g->length,
+				"reason", strerror(-g->err)));
 	return array;
+}
+
+int
+given_up_acknowledge(struct given_up_list *l, uint64_t id,
+		     const struct asker *who)
+{
+	struct given_up *g;
+
+	STAILQ_FOREACH(g, &l->entries, link)
+		if (g->id == id)
+			break;
+	if (!g)
+		return -ENOENT;
+	if (!access_sees(who, g->writer))
+		return -EPERM;
+	STAILQ_REMOVE(&l->entries, g, given_up, link);
+	l->entry_nr--;
+	free(g);
+	return 0;
 }

@@ -11,15 +11,22 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "daemon/access.h"
+
 #define GIVEN_UP_MAX 1000
 
 struct given_up_list;
 struct given_up_list *given_up_new(void);
 void given_up_free(struct given_up_list *);
 /* err: -errno.  Without memory the entry is only counted. */
-void given_up_add(struct given_up_list *, const char *file, uint64_t offset,
-		  uint64_t length, int err);
-/* An array, oldest first: [{id, file, offset, length, reason}]. */
-json_t *given_up_json(const struct given_up_list *);
+void given_up_add(struct given_up_list *, const char *file, uid_t writer,
+		  uint64_t offset, uint64_t length, int err);
+/* An array, oldest first, of what the asker may see: [{id, uid, file, offset,
+   length, reason}]. */
+json_t *given_up_json(const struct given_up_list *, const struct asker *);
+/* Somebody has read it: it is listed no more.  0, -ENOENT, or -EPERM: it is
+   another's. */
+int given_up_acknowledge(struct given_up_list *, uint64_t id,
+			 const struct asker *);
 
 #endif

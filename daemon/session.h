@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "common/loop.h"
+#include "daemon/access.h"
 #include "daemon/config.h"
 #include "daemon/namespace.h"
 #include "daemon/writeback/slab.h"
@@ -29,8 +30,9 @@ struct sessions_env {
 	uint64_t instance;
 	struct keep *keep;		/* NULL: nobody keeps anything */
 	/* JSON, the callee's caller frees; made by statistics.c, control.c */
-	char *(*statistics)(void *arg);
-	char *(*control)(void *arg, const char *request, uid_t uid);
+	char *(*statistics)(void *arg, const struct asker *);
+	char *(*control)(void *arg, const char *request,
+			 const struct asker *, int *err);
 	void *arg;
 };
 
@@ -64,7 +66,8 @@ struct session_info {
 	struct slab_usage usage;
 	enum waiting_for waiting;
 	uint64_t waiting_usec;
-	const char *file;		/* one of those it writes; may be NULL */
+	const char *file;		/* that it waits for, else one of those it
+					   writes; may be NULL */
 };
 void sessions_each(struct sessions *, void (*fn)(void *arg,
 		   const struct session_info *), void *arg);

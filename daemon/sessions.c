@@ -266,6 +266,8 @@ describe(struct session *s, struct session_info *info)
 	if (!r || (info->waiting != WAIT_NONE &&
 		   info->waiting_usec >= now - r->came_usec))
 		return;
+	if (request_subject(r) && *request_subject(r))
+		info->file = request_subject(r);
 	info->waiting = s->owner->importing ? WAIT_RESUME : waits_for(s, r);
 	info->waiting_usec = now - r->came_usec;
 }

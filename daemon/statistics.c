@@ -153,6 +153,7 @@ wbt_json(const struct server_stats *s)
 
 struct listing {
 	json_t *array;
+	const struct asker *asker;
 	uint64_t now;
 };
 
@@ -190,7 +191,7 @@ add_server(void *arg, struct wb_server *server, struct rpc_client *client)
 static json_t *
 servers_json(const struct statistics_env *env, uint64_t now)
 {
-	struct listing l = { json_array(), now };
+	struct listing l = { .array = json_array(), .now = now };
 
 	ns_each_server(env->ns, add_server, &l);
 	return l.array;
@@ -230,8 +231,12 @@ reclaim_json(const struct wb_stats *s)
 static void
 add_session(void *arg, const struct session_info *s)
 {
-	json_t *j = json_object();
+	const struct listing *l = arg;
+	json_t *j;
 
+	if (!access_sees(l->asker, s->uid))
+		return;
+	j = json_object();
 	put(j, "id", s->id);
 	put(j, "pid", (uint64_t)s->pid);
 	put(j, "uid", s->uid);
@@ -241,13 +246,14 @@ add_session(void *arg, const struct session_info *s)
 	put(j, "unstable_bytes", s->usage.unstable);
 	put_text(j, "waiting_for", waiting_for_name(s->waiting));
 	put(j, "waiting_us", s->waiting_usec);
-	json_array_append_new(((struct listing *)arg)->array, j);
+	put_text(j, "file", s->file);
+	json_array_append_new(l->array, j);
 }
 
 static json_t *
 sessions_json(const struct statistics_env *env)
 {
-	struct listing l = { json_array(), 0 };
+	struct listing l = { .array = json_array(), .asker = &env->asker };
 
 	if (env->sessions)
 		sessions_each(env->sessions, add_session, &l);
@@ -294,11 +300,14 @@ statistics_json(const struct statistics_env *env, uint64_t now)
 	put_text(root, "version", PACKAGE_VERSION);
 	put(root, "instance", env->instance);
 	put(root, "uptime_us", now - env->started_usec);
+	json_object_set_new(root, "all_users",
+			    json_boolean(env->asker.admin));
 	json_object_set_new(root, "servers", servers_json(env, now));
 	json_object_set_new(root, "throttle", throttle_json(s));
 	json_object_set_new(root, "reclaim", reclaim_json(s));
 	json_object_set_new(root, "sessions", sessions_json(env));
-	json_object_set_new(root, "given_up", given_up_json(env->given_up));
+	json_object_set_new(root, "given_up", given_up_json(env->given_up,
+							   &env->asker));
 	text = dump_bounded(root);
 	json_decref(root);
 	return text;

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "daemon/access.h"
+
 struct wb;
 struct namespace;
 struct sessions;
@@ -21,8 +23,10 @@ struct statistics_env {
 	struct sessions *sessions;
 	struct given_up_list *given_up;
 	uint64_t instance, started_usec;
+	struct asker asker;
 };
-/* NFSWB_JSON_MAX bytes at most: lists are cut to that, and "cut" is true then.
+/* Servers and the daemon as a whole are everybody's; sessions and what was given
+   up are their user's and the administrators'.  NFSWB_JSON_MAX bytes at most: lists are cut to that, and "cut" is true then.
    The caller frees; NULL: no memory. */
 char *statistics_json(const struct statistics_env *, uint64_t now);
 

@@ -62,14 +62,14 @@ poke(void *arg)
 }
 
 static void
-gave_up(void *arg, struct wb_file *f, uint64_t offset, uint64_t length,
-	int err)
+gave_up(void *arg, struct wb_file *f, uid_t writer, uint64_t offset,
+	uint64_t length, int err)
 {
 	struct daemon *d = arg;
 
 	log_error("%s: %" PRIu64 " bytes at %" PRIu64 " are given up: %s",
 		  file_name(f), length, offset, strerror(-err));
-	given_up_add(d->given_up, file_name(f), offset, length, err);
+	given_up_add(d->given_up, file_name(f), writer, offset, length, err);
 }
 
 static void
@@ -137,25 +137,25 @@ unhide(void *arg, uint64_t id)
 }
 
 static char *
-statistics(void *arg)
+statistics(void *arg, const struct asker *who)
 {
 	struct daemon *d = arg;
 	struct statistics_env env = {
 		.wb = d->wb, .ns = d->ns, .sessions = d->sessions,
 		.given_up = d->given_up, .instance = d->instance,
-		.started_usec = d->started_usec,
+		.started_usec = d->started_usec, .asker = *who,
 	};
 
 	return statistics_json(&env, loop_now(d->loop));
 }
 
 static char *
-control(void *arg, const char *request, uid_t uid)
+control(void *arg, const char *request, const struct asker *who, int *err)
 {
 	struct daemon *d = arg;
 	struct control_env env = { d->config, d->given_up };
 
-	return control_answer(&env, request, uid);
+	return control_answer(&env, request, who, err);
 }
 
 static void

@@ -763,6 +763,27 @@ who_sends_too_much_is_read_later_and_others_are_not(void)
 }
 
 static void
+others_than_administrators_are_refused_with_eperm(void)
+{
+	struct rig *g = rig_new();
+	nfswb_args a = { .type = NFSWB_CONTROL };
+	struct client admin, other;
+
+	a.nfswb_args_u.control = (char *)(uintptr_t)"{}";
+	bystander(g, &admin);
+	CU_ASSERT_EQUAL(client_call(&admin, &a), 0);
+	if (client_connect_as(g, &other, 4242)) {
+		CU_ASSERT_EQUAL(client_hello(&other, NFSWB_HELLO_INLINE, 0), 0);
+		CU_ASSERT_EQUAL(client_call(&other, &a), EPERM);
+		rig_config(g)->admin_gid = getegid();
+		CU_ASSERT_EQUAL(client_call(&other, &a), 0);
+		client_close(&other);
+	}
+	client_close(&admin);
+	rig_free(g);
+}
+
+static void
 too_many_that_say_nothing_are_refused_and_other_users_are_not(void)
 {
 	struct rig *g = rig_new();
@@ -1360,6 +1381,7 @@ UNIT_TESTS(session,
 	UNIT(limits_of_a_uid_hold),
 	UNIT(memory_of_a_user_is_what_its_limit_leaves),
 	UNIT(who_sends_too_much_is_read_later_and_others_are_not),
+	UNIT(others_than_administrators_are_refused_with_eperm),
 	UNIT(too_many_that_say_nothing_are_refused_and_other_users_are_not),
 	UNIT(local_root_acts_as_whom_it_is_mapped_to),
 	UNIT(client_that_does_not_read_is_not_read_from),

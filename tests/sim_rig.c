@@ -30,13 +30,14 @@ poke(void *arg)
 }
 
 static void
-gave_up(void *arg, struct wb_file *f, uint64_t offset, uint64_t length,
-	int err)
+gave_up(void *arg, struct wb_file *f, uid_t writer, uint64_t offset,
+	uint64_t length, int err)
 {
 	struct rig *r = arg;
 
 	(void)f;
 	(void)offset;
+	(void)writer;
 	(void)err;
 	r->given_up_bytes += length;
 }

@@ -106,12 +106,15 @@ sessions_each(struct sessions *s, void (*fn)(void *arg,
 
 /* -- helpers -- */
 
+static struct asker asker = { 0, true };
+
 static json_t *
 tree(struct given_up_list *given_up)
 {
 	struct statistics_env env = {
 		.sessions = (struct sessions *)&session_nr,
 		.given_up = given_up, .instance = 77, .started_usec = 100,
+		.asker = asker,
 	};
 	char *text = statistics_json(&env, 1100);
 	json_t *j;
@@ -168,11 +171,11 @@ keys_are_those_of_the_design(void)
 	json_t *j, *s, *c;
 
 	session_nr = 1;
-	given_up_add(l, "nfs://h/e/f", 10, 20, -28);
+	given_up_add(l, "nfs://h/e/f", 1000, 10, 20, -28);
 	op_stats[7].ops = 1;
 	j = tree(l);
-	has_keys(j, "version instance uptime_us servers throttle reclaim "
-		 "sessions given_up");
+	has_keys(j, "version instance uptime_us all_users servers throttle "
+		 "reclaim sessions given_up");
 	CU_ASSERT_EQUAL(number(j, "instance"), 77);
 	CU_ASSERT_EQUAL(number(j, "uptime_us"), 1000);
 	s = json_array_get(json_object_get(j, "servers"), 0);
@@ -204,9 +207,9 @@ keys_are_those_of_the_design(void)
 		 "reclaim_writes");
 	has_keys(json_array_get(json_object_get(j, "sessions"), 0),
 		 "id pid uid comm files dirty_bytes unstable_bytes "
-		 "waiting_for waiting_us");
+		 "waiting_for waiting_us file");
 	has_keys(json_array_get(json_object_get(j, "given_up"), 0),
-		 "id file offset length reason");
+		 "id uid file offset length reason");
 	json_decref(j);
 	given_up_free(l);
 }
@@ -267,13 +270,38 @@ session_tells_what_it_waits_for(void)
 }
 
 static void
+one_sees_ones_own_sessions_and_losses_only(void)
+{
+	struct given_up_list *l = given_up_new();
+	uid_t uid;
+	json_t *j;
+
+	session_nr = 1;			/* of user 1000 */
+	given_up_add(l, "nfs://h/e/f", 1000, 10, 20, -28);
+	for (uid = 1000; uid <= 1001; uid++) {
+		asker = (struct asker){ uid, false };
+		j = tree(l);
+		CU_ASSERT_EQUAL(json_array_size(json_object_get(j, "sessions")),
+				1001 - uid);
+		CU_ASSERT_EQUAL(json_array_size(json_object_get(j, "given_up")),
+				1001 - uid);
+		CU_ASSERT(json_is_false(json_object_get(j, "all_users")));
+		CU_ASSERT_EQUAL(json_array_size(json_object_get(j, "servers")),
+				1);
+		json_decref(j);
+	}
+	asker = (struct asker){ 0, true };
+	given_up_free(l);
+}
+
+static void
 names_that_are_not_utf8_are_shown_all_the_same(void)
 {
 	struct given_up_list *l = given_up_new();
 	json_t *j, *g;
 
 	comm = "\xff\xfe";
-	given_up_add(l, "nfs://h/e/\xe4x", 0, 1, -5);
+	given_up_add(l, "nfs://h/e/\xe4x", 1000, 0, 1, -5);
 	j = tree(l);
 	g = json_array_get(json_object_get(j, "given_up"), 0);
 	CU_ASSERT_STRING_EQUAL(text_of(g, "file"), "nfs://h/e/?x");
@@ -291,8 +319,8 @@ given_up_list_keeps_the_newest_and_their_numbers(void)
 	unsigned i;
 
 	for (i = 0; i < GIVEN_UP_MAX + 5; i++)
-		given_up_add(l, "f", i, 1, -5);
-	array = given_up_json(l);
+		given_up_add(l, "f", 1000, i, 1, -5);
+	array = given_up_json(l, &asker);
 	CU_ASSERT_EQUAL(json_array_size(array), GIVEN_UP_MAX);
 	CU_ASSERT_EQUAL(number(json_array_get(array, 0), "id"), 6);
 	json_decref(array);
@@ -323,6 +351,7 @@ UNIT_TESTS(statistics,
 	UNIT(procedures_never_called_are_left_out),
 	UNIT(times_are_histograms),
 	UNIT(session_tells_what_it_waits_for),
+	UNIT(one_sees_ones_own_sessions_and_losses_only),
 	UNIT(names_that_are_not_utf8_are_shown_all_the_same),
 	UNIT(given_up_list_keeps_the_newest_and_their_numbers),
 	UNIT(answer_is_cut_to_what_a_message_may_hold),

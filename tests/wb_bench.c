@@ -17,11 +17,12 @@ poke(void *arg)
 }
 
 static void
-gave_up(void *arg, struct wb_file *f, uint64_t offset, uint64_t length,
-	int err)
+gave_up(void *arg, struct wb_file *f, uid_t writer, uint64_t offset,
+	uint64_t length, int err)
 {
 	(void)f;
 	(void)offset;
+	(void)writer;
 	(void)err;
 	((struct bench *)arg)->gave_up += length;
 }

@@ -109,11 +109,14 @@ wb_poke(struct wb *wb)
 }
 
 void
-wb_give_up(struct wb *wb, struct wb_file *f, uint64_t offset, uint64_t length,
-	   int err)
+wb_give_up(struct wb_file *f, const struct cred *writer, uint64_t offset,
+	   uint64_t length, int err)
 {
+	struct wb *wb = f->server->wb;
+
 	if (wb->hooks.gave_up)
-		wb->hooks.gave_up(wb->hooks_arg, f, offset, length, err);
+		wb->hooks.gave_up(wb->hooks_arg, f, writer->uid, offset,
+				  length, err);
 }
 
 void

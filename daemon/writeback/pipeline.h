@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct wb;
 struct wb_file;
@@ -41,8 +42,8 @@ struct wb_limits {			/* global keys; 0 bytes are never valid */
 struct wb_hooks {
 	void (*poke)(void *arg);	/* wb_run is wanted soon */
 	/* Bytes that were accepted are given up: to be logged and listed. */
-	void (*gave_up)(void *arg, struct wb_file *, uint64_t offset,
-			uint64_t length, int err);
+	void (*gave_up)(void *arg, struct wb_file *, uid_t writer,
+			uint64_t offset, uint64_t length, int err);
 	/* A late copy of a call may land until then, which is later than what
 	   was told before: to be remembered for the next instance.  NULL: not
 	   told. */

@@ -75,8 +75,8 @@ wb_next_seq(struct wb *wb)
 }
 
 /* Accepted bytes will never be written: said so, once, here. */
-void wb_give_up(struct wb *, struct wb_file *, uint64_t offset, uint64_t length,
-		int err);
+void wb_give_up(struct wb_file *, const struct cred *writer, uint64_t offset,
+		uint64_t length, int err);
 /* Calls done with err from the next turn. */
 void wb_fail_later(struct wb *, wb_done_fn *, void *arg, int err);
 

@@ -137,10 +137,10 @@ piece_left(struct wb_handle *h, uint64_t offset, uint32_t *length)
 
 /* The library asks first; only an append's end is not known to it. */
 static void
-too_far(struct wb_file *f, uint64_t offset, uint32_t length)
+too_far(struct wb_handle *h, uint64_t offset, uint32_t length)
 {
-	wb_give_up(f->server->wb, f, offset, length, -EFBIG);
-	file_error(f, -EFBIG);
+	wb_give_up(h->file, h->cred, offset, length, -EFBIG);
+	file_error(h->file, -EFBIG);
 }
 
 int
@@ -178,7 +178,7 @@ slab_post(struct slab *s, struct wb_handle *h,
 	if (err) {
 		account_post(s, r->place, r->length);
 		if (err == -EFBIG)
-			too_far(f, offset, r->length);
+			too_far(h, offset, r->length);
 		return err;
 	}
 	if (length && !continue_last(s, h, offset, r->place, length,

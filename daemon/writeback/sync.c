@@ -156,7 +156,7 @@ give_up(struct wb_file *f)
 	struct extent *e;
 
 	while ((e = extent_oldest(&f->failed))) {
-		wb_give_up(f->server->wb, f, e->offset, e->length, e->err);
+		wb_give_up(f, e->cred, e->offset, e->length, e->err);
 		extent_drop(e);
 	}
 }

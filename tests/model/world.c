@@ -269,11 +269,12 @@ poke(void *arg)
 }
 
 static void
-gave_up(void *arg, struct wb_file *f, uint64_t offset, uint64_t length,
-	int err)
+gave_up(void *arg, struct wb_file *f, uid_t writer, uint64_t offset,
+	uint64_t length, int err)
 {
 	struct inner *w = arg;
 
+	(void)writer;
 	(void)err;
 	w->pub.given_up_bytes += length;
 	if (w->pub.gave_up)
@@ -305,17 +306,19 @@ drain(void *arg, struct wb_file *f)
 }
 
 static char *
-statistics(void *arg)
+statistics(void *arg, const struct asker *who)
 {
+	(void)who;
 	(void)arg;
 	return strdup("{}");
 }
 
 static char *
-control(void *arg, const char *request, uid_t uid)
+control(void *arg, const char *request, const struct asker *who, int *err)
 {
+	(void)err;
 	(void)arg;
-	(void)uid;
+	(void)who;
 	return strdup(request);
 }
 
