@@ -11,15 +11,16 @@ WRITERS = [1, 10, 100]
 
 # server: nfssim's model, '' (none: it takes no time), or 'ganesha'.  offered:
 # of the bare copying, bytes a second of all writers; 0: there is none.
-Real = namedtuple('Real', 'what server limit warm window writers offered')
+Real = namedtuple('Real',
+                  'what server limit warm window writers bytes offered')
 REAL = OrderedDict([
     ('drain', Real('nfssim, discarding, a disk of 100 MB/s without seeks, over '
                    'TCP', 'ssd,link=10G,disk=100MB', 1024, 2.5, 3, [10, 100],
-                   100e6)),
+                   1 << 20, 100e6)),
     ('discard', Real('nfssim, discarding, as fast as it can, over TCP', '',
-                     256, 1.5, 2.5, WRITERS, 0)),
+                     256, 1.5, 2.5, WRITERS, 64 << 10, 0)),
     ('ganesha', Real('nfs-ganesha on a local file system, over TCP', 'ganesha',
-                     256, 2, 3, WRITERS, 0)),
+                     256, 2, 3, WRITERS, 64 << 10, 0)),
 ])
 
 SIM_MODELS = OrderedDict([
@@ -29,12 +30,18 @@ SIM_MODELS = OrderedDict([
 ])
 SIM_LIMIT = 1000        # MiB
 SIM_SETTLE, SIM_MEASURE = 15, 60        # s
+SIM_BYTES = 64 << 10
 
 
-def sim_arguments(model, writers, variant, seed, seconds):
+def bytes_of(scene):
+    return SIM_BYTES if scene == 'sim' else REAL[scene].bytes
+
+
+def sim_arguments(model, writers, variant, seed, size, seconds):
     """As matrix_sim takes them."""
     return ['model=' + model, 'limit=%dM' % SIM_LIMIT, 'bounds=all',
-            'writers=%d' % writers, 'throttling=' + variant, 'seed=%d' % seed,
+            'group=%d,bytes=%d' % (writers, size), 'throttling=' + variant,
+            'seed=%d' % seed,
             'measure=%d' % SIM_SETTLE, 'seconds=%d' % (SIM_SETTLE + seconds)]
 
 

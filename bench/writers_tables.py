@@ -26,7 +26,8 @@ SIM = [Column(*c) for c in (
     ('at limit', 'limit_waits', '%.0f'), ('max', 'limit_wait_max', '%.1f'),
     ('write p50', 'taking_p50', '%.1f'), ('p99', 'taking_p99', '%.1f'),
     ('max', 'taking_max', '%.1f'), ('Jain', 'jain', '%.4f'),
-    ('KB a WRITE', 'write_kb', '%.0f'), ('COMMITs/GB', 'commits_per_gb', '%.0f'),
+    ('KB a WRITE', 'write_kb', '%.0f'),
+    ('COMMITs/GB', 'commits_per_gb', '%.0f'),
     ('seeks', 'disk_seeks', '%.0f'), ('slow %', 'slow', '%.2f'),
     ('by reclaim', 'reclaim_writes', '%.0f'))]
 
