@@ -112,7 +112,10 @@ session_hello(struct request *r)
 	struct session *s = r->session;
 	int err;
 
-	io_close_passed(s);
+	if (s->passed_nr) {
+		io_close_passed(s);
+		session_hangup(s, "descriptors where none belong");
+	}
 	if (a->protocol != NFSWB_PROTOCOL) {
 		request_fail(r, -EPROTONOSUPPORT, "hello: another version of "
 			     "the protocol; the library and nfswbd must be of "

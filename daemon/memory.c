@@ -10,12 +10,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
@@ -170,16 +172,19 @@ memory_private(struct memory *m, uint64_t data_bytes, uint64_t session)
 static const char *
 not_ours(int fd, uint64_t bytes)
 {
+	int seals = fcntl(fd, F_GET_SEALS);	/* first: waits for nobody */
+	struct statfs fs;
 	struct stat st;
-	int seals;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (seals < 0)
 		return "a descriptor is no memory file";
-	if ((uint64_t)st.st_size != bytes)
-		return "a memory file has another size than it was made with";
-	seals = fcntl(fd, F_GET_SEALS);
-	if (seals < 0 || (seals & SEALS) != SEALS)
+	if ((seals & SEALS) != SEALS)
 		return "a memory file is not sealed";
+	/* huge pages may run out when they are touched */
+	if (fstatfs(fd, &fs) || fs.f_type != TMPFS_MAGIC)
+		return "a memory file is of huge pages";
+	if (fstat(fd, &st) || (uint64_t)st.st_size != bytes)
+		return "a memory file has another size than it was made with";
 	return NULL;
 }
 

@@ -8,8 +8,10 @@
  * user has sent as many messages as it may; no session takes more than its share
  * of a turn.
  *
- * Descriptors may come with the very first call only (RESUME); later no room
- * for them is offered to the kernel, which closes them then.
+ * Two descriptors may come with the very first call (RESUME); all others end the
+ * session.  Room for as many as one message can carry is offered each time: what
+ * the kernel has to throw away it closes here and now, and that may wait
+ * (closer.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,10 +19,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "daemon/closer.h"
 #include "daemon/request.h"
 #include "daemon/session_impl.h"
 
 #define TURN_READS	16
+#define PASSED_MAX	253	/* in one message: SCM_MAX_FD */
 #define OUT_MAX		(4u << 20)	/* bytes of replies not taken */
 #define TODO_MAX	(2u << 20)	/* bytes of messages not begun */
 #define TODO_NR_MAX	256
@@ -191,11 +195,13 @@ io_update(struct session *s)
 	loop_watch_set(s->owner->env.loop, s->watch, events);
 }
 
-/* Keeps two descriptors for a RESUME, closes the rest. */
-static void
+/* Two that come before the first message are kept for it, which may be RESUME;
+   any other has no business here.  False: such a one came. */
+static bool
 take_passed(struct session *s, struct msghdr *m)
 {
 	struct cmsghdr *c;
+	bool good = true;
 	size_t i, nr;
 	int fd;
 
@@ -205,19 +211,22 @@ take_passed(struct session *s, struct msghdr *m)
 		nr = (c->cmsg_len - CMSG_LEN(0)) / sizeof fd;
 		for (i = 0; i < nr; i++) {
 			memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
-			if (s->passed_nr < 2)
+			if (s->state == SESSION_NEW && s->passed_nr < 2) {
 				s->passed[s->passed_nr++] = fd;
-			else
-				close(fd);
+				continue;
+			}
+			closer_close(fd);
+			good = false;
 		}
 	}
+	return good;
 }
 
 void
 io_close_passed(struct session *s)
 {
 	while (s->passed_nr)
-		close(s->passed[--s->passed_nr]);
+		closer_close(s->passed[--s->passed_nr]);
 }
 
 static ssize_t
@@ -225,23 +234,21 @@ receive(struct session *s, void *buf, size_t room)
 {
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(8 * sizeof(int))];
+		char room[CMSG_SPACE(PASSED_MAX * sizeof(int))];
 	} control;
 	struct iovec iov = { buf, room };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof control };
 	ssize_t n;
 
-	if (s->state == SESSION_NEW) {
-		m.msg_control = &control;
-		m.msg_controllen = sizeof control;
-	}
 	do
 		n = recvmsg(s->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	if (m.msg_controllen)
-		take_passed(s, &m);
+	if (m.msg_controllen && !take_passed(s, &m))
+		session_hangup(s, "descriptors where none belong");
 	return n;
 }
 
@@ -348,7 +355,7 @@ io_close(struct session *s)
 	loop_watch_free(s->owner->env.loop, s->watch);
 	s->watch = NULL;
 	if (s->fd >= 0)
-		close(s->fd);
+		closer_hang_up(s->fd);
 	s->fd = -1;
 	while ((o = TAILQ_FIRST(&s->out))) {
 		TAILQ_REMOVE(&s->out, o, link);

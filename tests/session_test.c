@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -196,46 +198,132 @@ other_protocol_is_refused_in_words(void)
 	rig_free(g);
 }
 
+/* A record with descriptors. */
 static void
-descriptors_that_belong_nowhere_are_closed(void)
+send_with_fds(struct client *c, const void *record, size_t len, const int *fd,
+	      int nr)
 {
-	struct rig *g = rig_new();
-	struct client c;
-	unsigned before;
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(4 * sizeof(int))];
-	} control = { .head = { .cmsg_len = CMSG_LEN(4 * sizeof(int)),
+		char room[CMSG_SPACE(8 * sizeof(int))];
+	} control = { .head = { .cmsg_len = CMSG_LEN((size_t)nr * sizeof *fd),
 				.cmsg_level = SOL_SOCKET,
 				.cmsg_type = SCM_RIGHTS } };
-	int fd[4], i, when;
 	unsigned char mark[4];
-	struct iovec iov = { mark, 4 };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1,
+	struct iovec iov[2] = { { mark, 4 },
+				{ (void *)(uintptr_t)record, len } };
+	struct msghdr m = { .msg_iov = iov, .msg_iovlen = 2,
 			    .msg_control = &control,
-			    .msg_controllen = sizeof control };
+			    .msg_controllen = CMSG_SPACE((size_t)nr *
+							 sizeof *fd) };
 
-	record_mark(mark, 0);
-	for (when = 0; when < 2; when++) {
+	record_mark(mark, len);
+	memcpy(CMSG_DATA(&control.head), fd, (size_t)nr * sizeof *fd);
+	CU_ASSERT_EQUAL(sendmsg(c->fd, &m, 0), (ssize_t)len + 4);
+}
+
+/* They are closed by a thread: within a bound that is never reached. */
+static bool
+fds_fall_to(unsigned nr)
+{
+	unsigned tries;
+
+	for (tries = 0; tries < 1000000 && open_fds() > nr; tries++)
+		sched_yield();
+	return open_fds() <= nr;
+}
+
+static void
+descriptors_where_none_belong_end_the_session(void)
+{
+	struct rig *g = rig_new();
+	struct client c, other;
+	unsigned before;
+	int fd[4], i, when;
+
+	bystander(g, &other);
+	for (when = 0; when < 3; when++) {
+		rig_pass(g, 1000000);
+		before = open_fds();
 		client_connect(g, &c);
 		if (when)
 			CU_ASSERT_EQUAL(client_hello(&c, NFSWB_HELLO_INLINE,
 						     0), 0);
 		rig_pass(g, 100);
-		before = open_fds();
 		for (i = 0; i < 4; i++)
 			fd[i] = c.fd;
-		memcpy(CMSG_DATA(&control.head), fd, sizeof fd);
-		CU_ASSERT_EQUAL(sendmsg(c.fd, &m, 0), 4);
-		rig_pass(g, 100);
-		if (!when)		/* two wait for a RESUME */
+		send_with_fds(&c, "", 0, fd, when == 2 ? 1 : 4);
+		CU_ASSERT(client_is_closed(&c));
+		CU_ASSERT(is_well(&other));
+		client_close(&c);
+		rig_pass(g, 1000000);
+		CU_ASSERT(fds_fall_to(before));
+	}
+	client_close(&other);
+	rig_free(g);
+}
+
+/* A TCP socket whose last close waits for an hour: it has data to send, and the
+   other side takes none. */
+static int
+socket_that_lingers(int *peer)
+{
+	struct linger hour = { 1, 3600 };
+	struct sockaddr_in a = { .sin_family = AF_INET };
+	socklen_t len = sizeof a;
+	int l = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (bind(l, (struct sockaddr *)&a, sizeof a) || listen(l, 1) ||
+	    getsockname(l, (struct sockaddr *)&a, &len) ||
+	    connect(fd, (struct sockaddr *)&a, sizeof a))
+		abort();
+	*peer = accept(l, NULL, NULL);
+	close(l);
+	while (send(fd, pattern, sizeof pattern, MSG_DONTWAIT) > 0)
+		;
+	if (setsockopt(fd, SOL_SOCKET, SO_LINGER, &hour, sizeof hour))
+		abort();
+	return fd;
+}
+
+/* Received where it may be, where it may not, and not received at all.  Were the
+   loop to close it, this test would take an hour. */
+static void
+a_descriptor_whose_close_waits_holds_up_nobody(void)
+{
+	struct rig *g = rig_new();
+	struct client c, other;
+	int fd, peer[3], when;
+
+	fill_pattern();
+	bystander(g, &other);
+	for (when = 0; when < 2; when++) {
+		fd = socket_that_lingers(&peer[when]);
+		client_connect(g, &c);
+		if (when)
 			CU_ASSERT_EQUAL(client_hello(&c, NFSWB_HELLO_INLINE,
 						     0), 0);
-		CU_ASSERT_EQUAL(open_fds(), before);
+		send_with_fds(&c, "xxxx", 4, &fd, 1);
+		close(fd);
+		CU_ASSERT(client_is_closed(&c));
 		client_close(&c);
-		rig_pass(g, 100);
+		rig_pass(g, 1000000);
+		CU_ASSERT(is_well(&other));
 	}
+	/* never read: its user owes messages for hours */
+	rig_config(g)->limits.max_messages_per_sec = 1;
+	fd = socket_that_lingers(&peer[2]);
+	client_connect(g, &c);
+	rig_pass(g, 100);
+	send_with_fds(&c, "xxxx", 4, &fd, 1);
+	close(fd);
+	client_close(&other);
 	rig_free(g);
+	client_close(&c);
+	for (when = 0; when < 3; when++)
+		close(peer[when]);
 }
 
 /* --- HELLO --- */
@@ -1363,7 +1451,8 @@ UNIT_TESTS(session,
 	UNIT(message_before_hello_closes_only_that_session),
 	UNIT(second_hello_closes_only_that_session),
 	UNIT(other_protocol_is_refused_in_words),
-	UNIT(descriptors_that_belong_nowhere_are_closed),
+	UNIT(descriptors_where_none_belong_end_the_session),
+	UNIT(a_descriptor_whose_close_waits_holds_up_nobody),
 	UNIT(hello_passes_two_sealed_memfds),
 	UNIT(slab_is_the_least_of_configured_and_wanted_in_whole_chunks),
 	UNIT(inline_write_is_on_the_server_after_fsync),

@@ -70,19 +70,19 @@ for ((n = 0; n < rounds; n++)); do
 		case $said in not\ *) echo "# $said" ;; *) closed=$((closed + 1)) ;; esac
 	done
 	hostile_end
-	check_is "all who break a rule are closed" "$closed" -eq 14
+	check_is "all who break a rule are closed" "$closed" -eq 17
 	check_is "with one line each" $(($(closed_lines) - before)) -eq 14
 
 	hostile_start borne
 	borne=0
-	while [ "$borne" -lt 15 ] && hostile_reads; do
+	while [ "$borne" -lt 13 ] && hostile_reads; do
 		case $said in
 		not\ *) echo "# $said" ;;
 		*closed*) echo "# $said" ;&
 		*) borne=$((borne + 1)) ;;
 		esac
 	done
-	check_is "the others are borne" "$borne" -eq 15
+	check_is "the others are borne" "$borne" -eq 13
 	put_end
 	hostile_end
 
