@@ -78,7 +78,7 @@ session_file_new(struct session *s, uint32_t number, struct wb_file *file,
 		free(sf);
 		return NULL;
 	}
-	if ((oflags & O_ACCMODE) != O_RDONLY)
+	if (s->slab && (oflags & O_ACCMODE) != O_RDONLY)
 		slab_expect(s->slab, sf->handle);
 	sf->session = s;
 	sf->number = number;
