@@ -14,6 +14,7 @@ to which the memory is then handed over.
 """
 import array
 import ctypes
+import fcntl
 import mmap
 import os
 import random
@@ -21,6 +22,7 @@ import select
 import socket
 import struct
 import sys
+import threading
 
 PROTOCOL, INLINE = 1, 1
 (HELLO, RESUME, OPEN, CLOSE, WRITE, READ, FSYNC, TRUNCATE, FSTAT, RESERVE,
@@ -295,7 +297,94 @@ def posted_twice(c, t):
     c.bell()
 
 
+def racing(c, t):
+    """Another thread overwrites slots, marks and head while they are read."""
+    c.hello().open(t)
+    c.room()
+    stop = []
+
+    def scribble():
+        dice = random.Random(c.dice.random())
+        while not stop:
+            at = c.ring_at + 32 * dice.randrange(64)
+            struct.pack_into("@QQIIII", c.control, at, dice.getrandbits(40),
+                             dice.randrange(c.chunks) * CHUNK,
+                             dice.choice((1, 4096, 1 << 31)),
+                             dice.choice((c.file, c.file, c.file, 9)),
+                             dice.choice((1, 1, 1, 2, 3)), 0)
+            c.put(c.mark_at + 8 * dice.randrange(c.chunks),
+                  dice.getrandbits(64))
+
+    thread = threading.Thread(target=scribble)
+    thread.start()
+    try:
+        for _ in range(100000):
+            c.put(HEAD, c.get(HEAD) + c.dice.randrange(1, 8))
+            c.bell()
+        raise TimeoutError
+    finally:
+        stop.append(True)
+        thread.join()
+
+
 # --- what need not be noticed ---
+
+def slow(c, t):
+    """A byte at a time."""
+    record = struct.pack(">I", LAST | 32) + call(1, HELLO, struct.pack(
+        ">IIQ", 1, INLINE, 0))
+    for byte in record:
+        c.raw(bytes((byte,)))
+    c.reply()
+
+
+def out_of_order(c, t):
+    c.hello()
+    for kind in (FSYNC, CLOSE, FSTAT):
+        assert c.ask(kind, struct.pack(">I", 0))[0]
+    c.open(t)
+    assert not c.ask(CLOSE, struct.pack(">I", c.file))[0]
+    for kind in (CLOSE, FSYNC, CLOSE, FSTAT):
+        assert c.ask(kind, struct.pack(">I", c.file))[0]
+    assert c.ask(READ, struct.pack(">IQQ", c.file, 0, 1))[0]
+
+
+def flags_changed(c, t):
+    """Of all that is shared; the daemon must not come to wait by it."""
+    c.hello().open(t)
+    for fd in c.fds + [c.socket.fileno()]:
+        for flags in (0, os.O_APPEND, os.O_NONBLOCK, os.O_ASYNC, os.O_DIRECT):
+            try:
+                fcntl.fcntl(fd, fcntl.F_SETFL, flags)
+            except OSError:
+                pass
+        try:
+            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            pass
+    for _ in range(20):
+        c.write(4096, c.dice.randrange(1 << 20))
+    assert not c.ask(FSYNC, struct.pack(">I", c.file))[0]
+
+
+def more_memory(c, t):
+    """It is as long as it was made, whatever is tried."""
+    c.hello().open(t)
+    for fd, size in ((c.fds[0], len(c.control)), (c.fds[1], c.bytes)):
+        for attempt in (lambda: os.ftruncate(fd, 1 << 40),
+                        lambda: os.ftruncate(fd, 0),
+                        lambda: os.posix_fallocate(fd, 0, size + 4096),
+                        lambda: os.pwrite(fd, b"x", size)):
+            try:
+                attempt()
+                raise AssertionError("it grew, or shrank")
+            except PermissionError:
+                pass
+        assert os.fstat(fd).st_size == size
+        assert libc.fcntl(fd, 1033, 8) < 0      # F_SEAL_WRITE
+    assert not c.ask(FSYNC, struct.pack(">I", c.file))[0]
+
 
 def half_message(c, t):
     c.hello()
@@ -546,6 +635,23 @@ def not_sealed(old, c):
                            memfd(old.bytes, False)))
 
 
+def huge_pages(old, c):
+    try:
+        fds = [os.memfd_create("hostile", os.MFD_ALLOW_SEALING | 4)
+               for _ in range(2)]
+        for fd, size in zip(fds, (len(old.control), old.bytes)):
+            os.ftruncate(fd, size)
+            libc.fcntl(fd, 1033, 7)
+    except OSError:
+        fds = old.fds[:1]
+    return resume(old, c, fds)
+
+
+def forged_token(old, c):
+    old.token = bytes(16)
+    return resume(old, c)
+
+
 def other_sizes(old, c):
     return resume(old, c, (memfd(4096, True), memfd(4096, True)))
 
@@ -563,13 +669,14 @@ def no_memory(old, c):
 CLOSED = [garbage, garbage_record, huge_mark, endless_fragments, before_hello,
           second_hello, wrong_lengths, wrong_resume_lengths, no_such_kind,
           head_jumps, random_entries, not_granted, no_such_file, posted_twice,
-          many_fds, fds_with_hello, fds_only]
-BORNE = [half_message, half_mark, empty_fragments, silent,
+          many_fds, fds_with_hello, fds_only, racing]
+BORNE = [half_message, half_mark, empty_fragments, silent, slow, out_of_order,
+         flags_changed, more_memory,
          marks_overwritten, queue_overwritten, everything_overwritten, holes,
          odd_calls, never_reads, bells, hangs_up_at_once, resume_of_nothing]
 RESUMED = [random_list, likely_list, same_list, far_list, ring_and_list,
            head_out_of_range, no_magic, wrong_secret, no_fds, swapped_fds,
-           not_sealed, other_sizes, empty_memory, no_memory]
+           not_sealed, huge_pages, forged_token, other_sizes, empty_memory, no_memory]
 
 
 def main(path, target, seed, phase):

@@ -70,19 +70,19 @@ for ((n = 0; n < rounds; n++)); do
 		case $said in not\ *) echo "# $said" ;; *) closed=$((closed + 1)) ;; esac
 	done
 	hostile_end
-	check_is "all who break a rule are closed" "$closed" -eq 17
-	check_is "with one line each" $(($(closed_lines) - before)) -eq 14
+	check_is "all who break a rule are closed" "$closed" -eq 18
+	check_is "with one line each" $(($(closed_lines) - before)) -eq 18
 
 	hostile_start borne
 	borne=0
-	while [ "$borne" -lt 13 ] && hostile_reads; do
+	while [ "$borne" -lt 17 ] && hostile_reads; do
 		case $said in
 		not\ *) echo "# $said" ;;
 		*closed*) echo "# $said" ;&
 		*) borne=$((borne + 1)) ;;
 		esac
 	done
-	check_is "the others are borne" "$borne" -eq 13
+	check_is "the others are borne" "$borne" -eq 17
 	put_end
 	hostile_end
 
@@ -100,10 +100,10 @@ for ((n = 0; n < rounds; n++)); do
 	nfswbd_start
 	echo >&8 2> /dev/null
 	resumed=0
-	while [ "$resumed" -lt 14 ] && hostile_reads; do
+	while [ "$resumed" -lt 16 ] && hostile_reads; do
 		resumed=$((resumed + 1))
 	done
-	check_is "false memory is offered in many forms" "$resumed" -eq 14
+	check_is "false memory is offered in many forms" "$resumed" -eq 16
 	put_end
 	hostile_end
 	check "the daemon runs on" process_runs "$nfswbd_pid"
