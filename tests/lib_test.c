@@ -406,7 +406,7 @@ chunk_taken_back_unseen_and_granted_anew_has_one_filler(void)
 	free(data);
 }
 
-#define THREADS 4
+#define THREADS 16
 #define FILE_BYTES (2 * MIB)
 
 /* Each thread writes its own part of one file in random pieces, in order. */
@@ -461,6 +461,40 @@ write_by_threads(unsigned seed, bool fsyncs)
 	close_file(f);
 	check_file("/f", data, FILE_BYTES);
 	free(data);
+}
+
+/* Each has its own file, of the same session. */
+static void
+threads_with_a_file_each_lose_nothing(void)
+{
+	unsigned seed = new_seed(), i;
+	unsigned char *data = pattern(FILE_BYTES, seed);
+	size_t part = FILE_BYTES / THREADS;
+	struct writer w[THREADS];
+	char name[16];
+
+	begin(MIB);
+	for (i = 0; i < THREADS; i++) {
+		snprintf(name, sizeof name, "/f%u", i);
+		w[i] = (struct writer){ .f = open_file(name, O_WRONLY |
+						       O_CREAT),
+					.data = data, .nr = i,
+					.seed = seed + i, .fsyncs = true };
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&w[i].thread, NULL,
+						     writer_main, &w[i]), 0);
+	}
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(w[i].thread, NULL);
+		CU_ASSERT_EQUAL(w[i].failures, 0);
+		close_file(w[i].f);
+	}
+	for (i = 0; i < THREADS; i++) {
+		snprintf(name, sizeof name, "/f%u", i);
+		memset(data, 0, i * part);
+		check_file(name, data, (i + 1) * part);
+	}
+	free(data);
+	end();
 }
 
 static void
@@ -1449,6 +1483,7 @@ UNIT_TESTS(lib,
 	UNIT(small_sequential_writes_are_packed_one_behind_the_other),
 	UNIT(chunk_taken_back_unseen_and_granted_anew_has_one_filler),
 	UNIT(threads_on_one_file_lose_nothing),
+	UNIT(threads_with_a_file_each_lose_nothing),
 	UNIT(write_to_a_shared_file_returns_when_it_is_taken),
 	UNIT(ring_that_is_full_holds_the_writer),
 	UNIT(no_bell_rings_while_the_daemon_is_awake),

@@ -1236,10 +1236,16 @@ client_that_leaves_with_calls_out_does_no_harm(void)
 	struct rig *g = rig_new();
 	struct client a;
 	nfswb_args q = { .type = NFSWB_FSYNC };
-	int f = with_memory(g, &a, "f");
+	int f = with_memory(g, &a, "f"), i;
+	int h = client_open(&a, "h", O_RDWR | O_CREAT);
 
 	rig_hold(g, true);
 	CU_ASSERT(client_post(&a, (uint32_t)f, 0, "x", 1));
+	CU_ASSERT(client_post(&a, (uint32_t)h, 0, "y", 1));
+	q.nfswb_args_u.fsync_file = (uint32_t)h;
+	for (i = 0; i < 64; i++)
+		client_send(&a, &q);
+	q.nfswb_args_u.fsync_file = (uint32_t)f;
 	client_send(&a, &q);
 	q.type = NFSWB_READ;
 	q.nfswb_args_u.read.length = 5;
@@ -1257,6 +1263,7 @@ client_that_leaves_with_calls_out_does_no_harm(void)
 	rig_hold(g, false);
 	rig_pass(g, 1000);
 	CU_ASSERT(server_has(g, "f", 0, "x", 1));
+	CU_ASSERT(server_has(g, "h", 0, "y", 1));
 	rig_free(g);
 }
 
