@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -214,6 +215,17 @@ serve(void)
 
 /* ---- */
 
+static void
+end_all(void)
+{
+	unsigned i;
+
+	for (i = 0; i < nr; i++)
+		kill(pids[i], SIGKILL);
+	for (i = 0; i < nr; i++)
+		waitpid(pids[i], NULL, 0);
+}
+
 static int
 prepare(void)
 {
@@ -291,5 +303,6 @@ main(int argc, char **argv)
 		return 1;
 	}
 	serve();
+	end_all();
 	return 0;
 }

@@ -34,13 +34,23 @@ class Processes:
         self.started.append(p)
         return p
 
+    @staticmethod
+    def end_one(p):
+        """Who reads, ends by itself with all that it started."""
+        if p.stdin:
+            p.stdin.close()
+            try:
+                p.wait(20)
+            except subprocess.TimeoutExpired:
+                pass
+        p.kill()
+        p.wait()
+
     def end(self):
         for p in reversed(self.started):
-            p.kill()
-            p.wait()
-            for f in p.stdin, p.stdout:
-                if f:
-                    f.close()
+            self.end_one(p)
+            if p.stdout:
+                p.stdout.close()
         self.started = []
 
 
