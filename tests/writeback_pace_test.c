@@ -205,6 +205,30 @@ grants_go_with_the_session_to_its_new_server(void)
 	bench_free(&b);
 }
 
+/* The limit is one chunk, and the first to come was granted all of it. */
+static void
+room_that_is_not_filled_comes_back_for_who_waits(void)
+{
+	struct bench_options o = { .dirty_bytes = 65536,
+				   .background_bytes = 32768 };
+	struct wb_handle *h[2];
+	struct bench b;
+
+	bench_init(&b, &o);
+	h[0] = bench_open(&b, 1, 10, O_RDWR);
+	h[1] = bench_open(&b, 2, 10, O_RDWR);
+	CU_ASSERT(bench_write(&b, h[0], 0, 4096, 'a'));
+	CU_ASSERT_EQUAL(b.slab->granted_bytes, 65536 - 4096);
+	bench_swap(&b);
+	CU_ASSERT_FALSE(bench_write(&b, h[1], 0, 4096, 'b'));
+	CU_ASSERT(b.slab->waiting);
+	bench_advance(&b, 10000);
+	CU_ASSERT_FALSE(b.slab->waiting);
+	CU_ASSERT(bench_write(&b, h[1], 0, 4096, 'b'));
+	bench_serve(&b, 1);
+	bench_free(&b);
+}
+
 /* ---- foreground ---- */
 
 static void
@@ -235,5 +259,6 @@ UNIT_TESTS(writeback_pace,
 	UNIT(data_in_messages_is_paced_too),
 	UNIT(server_that_writes_nothing_back_holds_three_quarters),
 	UNIT(grants_go_with_the_session_to_its_new_server),
+	UNIT(room_that_is_not_filled_comes_back_for_who_waits),
 	UNIT(writer_in_the_foreground_writes_and_waits_for_that),
 )

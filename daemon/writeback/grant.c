@@ -14,6 +14,7 @@
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/reclaim.h"
 #include "daemon/writeback/room.h"
+#include "daemon/writeback/throttle.h"
 
 #define IDLE_USEC 10000		/* a grant nobody filled for so long */
 
@@ -22,6 +23,7 @@ account_grant(struct slab *s, struct chunk *c, uint32_t bytes)
 {
 	c->granted += bytes;
 	slab_account_grant(s, bytes);
+	assert(throttle_dirtied(s->wb) <= s->wb->limits.dirty_bytes);
 }
 
 struct chunk *
