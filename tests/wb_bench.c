@@ -226,6 +226,8 @@ bench_open(struct bench *b, unsigned file_nr, uid_t uid, int oflags)
 {
 	struct wb_file_params params = {
 		.wsize = b->wsize,
+		.rsize = 128 << 10,
+		.read_ahead = 2 << 20,
 		.stable = WB_UNSTABLE,
 		.max_size = INT64_MAX,
 	};

@@ -185,8 +185,9 @@ slab_read(struct slab *s, struct wb_handle *h, uint64_t offset,
 	struct wb_file *f = h->file;
 	struct server_stats *st = &f->server->stats;
 	struct read_block *b;
+	uint64_t from = offset;
 	uint32_t want;
-	int err = 1;
+	int err = 0;
 
 	s->wb->now = now;
 	if (s->released || s->importing)
@@ -206,11 +207,14 @@ slab_read(struct slab *s, struct wb_handle *h, uint64_t offset,
 	}
 	if (!b)
 		return -ENOBUFS;
-	if (b->state == READ_HERE)
+	if (b->state == READ_HERE) {
 		collect(b, offset, length, size, out);
-	else
+		from += out->length;	/* it is gone */
+		err = 1;
+	} else {
 		err = wait_for(b, offset, length, size, fn, arg);
-	readahead_go(s, h);
+	}
+	readahead_go(s, h, from, offset + length);
 	return err;
 }
 

@@ -111,7 +111,8 @@ void reads_due(struct wb *, uint64_t at_usec);
 /* --- readahead.c --- */
 /* Somebody reads there; the bytes to ask for at once where nothing is here. */
 uint32_t readahead_note(struct wb_handle *, uint64_t offset, uint32_t length);
-/* Asks for what is to be ahead of it. */
-void readahead_go(struct slab *, struct wb_handle *);
+/* Asks for the rest of what is wanted, and what is to be ahead of that. */
+void readahead_go(struct slab *, struct wb_handle *, uint64_t from,
+		  uint64_t wanted);
 
 #endif

@@ -60,8 +60,9 @@ readahead_note(struct wb_handle *h, uint64_t offset, uint32_t length)
 		ra->run /= 4;
 	}
 	if (is_sequential(ra, offset)) {
-		ra->run += length;
-		ra->next = MAX(ra->next, offset + length);
+		end = MAX(ra->next, offset + length);
+		ra->run = MIN(ra->run + end - ra->next, most);
+		ra->next = end;
 		ra->window = MIN(MAX(2 * ra->run, WINDOW_MIN), most);
 	} else {
 		ra->run = ra->window = 0;
@@ -100,19 +101,15 @@ skip_known(struct slab *s, struct wb_file *f, uint64_t at, uint64_t *stop)
 	return at;
 }
 
-void
-readahead_go(struct slab *s, struct wb_handle *h)
+/* false: there is no room, or nothing may be asked for. */
+static bool
+ask_range(struct slab *s, struct wb_handle *h, uint64_t at, uint64_t end,
+	  bool wanted)
 {
-	const struct readahead *ra = &h->ahead;
 	struct wb_file *f = h->file;
-	uint64_t window = MIN(ra->window,
-			      (uint64_t)s->view.layout.chunk_nr / 4 *
-			      NFSWB_CHUNK_BYTES);
-	uint64_t end = MIN(ra->next + window, f->size);
-	uint64_t at = ra->next, stop, past;
+	uint64_t stop, past;
 
-	if (!TAILQ_EMPTY(&f->truncations) || !TAILQ_EMPTY(&f->held))
-		return;
+	end = MIN(end, f->size);
 	while (at < end) {
 		stop = MIN(at + within_rsize(f, at, UINT64_MAX), f->size);
 		past = skip_known(s, f, at, &stop);
@@ -122,10 +119,27 @@ readahead_go(struct slab *s, struct wb_handle *h)
 			at = past;
 			continue;
 		}
-		if (stop > end)
-			return;		/* not by crumbs */
+		if (stop > end && !wanted)
+			return true;	/* not by crumbs */
+		stop = MIN(stop, end);
 		if (!read_ask(s, h, at, (uint32_t)(stop - at), true))
-			return;
+			return false;
 		at = stop;
 	}
+	return true;
+}
+
+void
+readahead_go(struct slab *s, struct wb_handle *h, uint64_t from,
+	     uint64_t wanted)
+{
+	const struct readahead *ra = &h->ahead;
+	struct wb_file *f = h->file;
+	uint64_t window = MIN(ra->window,
+			      (uint64_t)s->view.layout.chunk_nr / 4 *
+			      NFSWB_CHUNK_BYTES);
+
+	if (TAILQ_EMPTY(&f->truncations) && TAILQ_EMPTY(&f->held) &&
+	    ask_range(s, h, from, wanted, true))
+		(void)ask_range(s, h, ra->next, ra->next + window, false);
 }
