@@ -160,8 +160,10 @@ read_came(struct op *op, int err, const void *data)
 		return;
 	ok = &res->READ3res_u.resok;
 	nr = ok->data.data_len;
-	if (nr > op->length - op->got)
-		nr = op->length - op->got;	/* more than was asked for */
+	if (nr > op->call.args.read.count) {
+		op_fail(op, -EIO, "it sent more than was asked for");
+		return;
+	}
 	if (nr)
 		memcpy(op->buffer + op->got, ok->data.data_val, nr);
 	op->got += nr;

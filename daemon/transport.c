@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/log.h"
 #include "daemon/transport.h"
 #include "rpc/nfs3.h"
 
@@ -100,7 +101,8 @@ take_commit(struct wb_call *call, const COMMIT3res *res)
 	memcpy(call->verf, ok->verf, sizeof call->verf);
 }
 
-/* What it says and what it brought may differ, and be more than was asked for. */
+/* What it says and what it brought may differ; the lesser counts.  Who sends more
+   than was asked for can't be believed in anything. */
 static void
 take_read(struct wb_call *call, const READ3res_head *res)
 {
@@ -112,10 +114,17 @@ take_read(struct wb_call *call, const READ3res_head *res)
 		take_attr(call, &res->READ3res_head_u.resfail.file_attributes);
 		return;
 	}
+	if (ok->data_length > call->count) {
+		log_warning("the server sent %u bytes where %u were asked for: "
+			    "taken as an I/O error", ok->data_length,
+			    call->count);
+		call->err = -EIO;
+		return;
+	}
 	take_attr(call, &ok->file_attributes);
 	n = ok->count < ok->data_length ? ok->count : ok->data_length;
-	call->read = n < call->count ? n : call->count;
-	call->eof = ok->eof && call->read == ok->data_length;
+	call->read = n;
+	call->eof = ok->eof && n == ok->data_length;
 }
 
 static void
