@@ -163,6 +163,21 @@ config_limits_of(const struct config *c, uid_t uid)
 	return &c->limits;
 }
 
+struct wb_limits
+config_pipeline(const struct config *c)
+{
+	return (struct wb_limits){
+		.dirty_bytes = c->dirty_bytes,
+		.dirty_background_bytes = c->dirty_background_bytes,
+		.dirty_throttling = c->dirty_throttling,
+		.reclaim_policy = c->reclaim_policy,
+		.whole_grants = c->server.writeback_bounds & BOUND_GRANTS,
+		.dirty_expire_usec = c->dirty_expire_centisecs * 10000ull,
+		.clean_expire_usec = c->clean_expire_sec * 1000000ull,
+		.late_duplicate_usec = c->late_duplicate_sec * 1000000ull,
+	};
+}
+
 void
 config_each(const struct config *c, void (*fn)(void *arg, const char *key,
 	    const char *value, const char *sentence), void *arg)

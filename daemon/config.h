@@ -113,6 +113,8 @@ const struct config_mount *config_find_mount(const struct config *,
 					     const char *name, size_t len);
 /* The limits of a user. */
 const struct config_limits *config_limits_of(const struct config *, uid_t);
+/* What the pipeline is told of it, in its units. */
+struct wb_limits config_pipeline(const struct config *);
 /* Is this the daemon of the system, not one that a user runs for himself? */
 bool config_is_system(uid_t);
 /* Calls fn for each key of [nfswbd] with its name, its value as text and its

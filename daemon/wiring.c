@@ -210,17 +210,7 @@ static int
 start_pipeline(struct daemon *d)
 {
 	static const struct wb_hooks hooks = { poke, gave_up, late };
-	const struct config *c = d->config;
-	struct wb_limits limits = {
-		.dirty_bytes = c->dirty_bytes,
-		.dirty_background_bytes = c->dirty_background_bytes,
-		.dirty_throttling = c->dirty_throttling,
-		.reclaim_policy = c->reclaim_policy,
-		.whole_grants = c->server.writeback_bounds & BOUND_GRANTS,
-		.dirty_expire_usec = c->dirty_expire_centisecs * 10000ull,
-		.clean_expire_usec = c->clean_expire_sec * 1000000ull,
-		.late_duplicate_usec = c->late_duplicate_sec * 1000000ull,
-	};
+	struct wb_limits limits = config_pipeline(d->config);
 
 	d->given_up = given_up_new();
 	d->turn = loop_deferred(d->loop, turn, d);

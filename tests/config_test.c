@@ -205,6 +205,27 @@ root_is_mapped_to_a_user_by_name_or_numbers(void)
 }
 
 static void
+keys_of_memory_and_time_reach_the_pipeline_in_its_units(void)
+{
+	struct config *c = load_good(
+		"[nfswbd]\ndirty_bytes = 64M\ndirty_background_bytes = 8M\n"
+		"dirty_expire_centisecs = 123\nclean_expire_sec = 7\n"
+		"late_duplicate_sec = 5\ndirty_throttling = none\n"
+		"reclaim_policy = timed\nexperiments = yes\n");
+	struct wb_limits l = config_pipeline(c);
+
+	CU_ASSERT_EQUAL(l.dirty_bytes, 64u << 20);
+	CU_ASSERT_EQUAL(l.dirty_background_bytes, 8u << 20);
+	CU_ASSERT_EQUAL(l.dirty_expire_usec, 1230000);
+	CU_ASSERT_EQUAL(l.clean_expire_usec, 7000000);
+	CU_ASSERT_EQUAL(l.late_duplicate_usec, 5000000);
+	CU_ASSERT_EQUAL(l.dirty_throttling, THROTTLE_NONE);
+	CU_ASSERT_EQUAL(l.reclaim_policy, RECLAIM_TIMED);
+	CU_ASSERT(l.whole_grants);
+	config_free(c);
+}
+
+static void
 unsafe_value_is_taken_under_experiments(void)
 {
 	struct config *c = load_good("[mount m]\ntarget = nfs://h/e\n"
@@ -530,6 +551,7 @@ UNIT_TESTS(config,
 	UNIT(lists_take_names_and_numbers_by_blanks_and_commas),
 	UNIT(a_mount_for_some_only_allows_no_urls_by_itself),
 	UNIT(root_is_mapped_to_a_user_by_name_or_numbers),
+	UNIT(keys_of_memory_and_time_reach_the_pipeline_in_its_units),
 	UNIT(unsafe_value_is_taken_under_experiments),
 	UNIT(indented_lines_and_comments_are_fine),
 	UNIT(each_fault_names_file_and_line_and_what_to_do),

@@ -48,7 +48,22 @@ while read -r file; do
 done < <(sed -n '/^| integration test/,/^$/p' "$top/HACKING.md" |
 	grep -o '`[a-z_]*\.sh`' | tr -d '`')
 
+# What a hostile client may try: a client of hostile.py, or a test.
+tried() {
+	grep -q "^def $1(" "$top/tests/integration/hostile.py" ||
+		grep -q "UNIT($1)" "$top"/tests/*_test.c ||
+		[ -e "$top/tests/$1.c" ]
+}
+
+while read -r name; do
+	tried "${name##*/}"
+	result $? "HACKING.md: tried: $name"
+done < <(sed -n '/^| tried/,/^$/p' "$top/HACKING.md" |
+	grep -o '`[a-zA-Z0-9_]*`' | tr -d '`' | sort -u)
+
 # One that is not there would be found.
+! tried no_such_thing
+result $? "what nobody tries is missed"
 ! exists tests/lib_test.c no_such_test
 result $? "a test that is not there is missed"
 echo "1..$nr"

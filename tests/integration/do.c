@@ -12,6 +12,7 @@
  *	close
  *	unlink TARGET
  *	rename TARGET TARGET
+ *	control REQUEST		prints the answer
  *	quit
  *
  * Each but quit is answered by one line: "ok RESULT TIME" (TIME: of the
@@ -126,6 +127,19 @@ do_read(long long offset, size_t len)
 }
 
 static void
+do_control(const char *request)
+{
+	char *answer = nfswb_control(wb, request);
+
+	if (answer == NULL)
+		say(-1);
+	else
+		printf("ok %s\n", answer);
+	fflush(stdout);
+	free(answer);
+}
+
+static void
 do_command(char *line)
 {
 	char a[4096], b[4096];
@@ -138,6 +152,8 @@ do_command(char *line)
 		say(nfswb_unlink(wb, a));
 	} else if (sscanf(line, "rename %4095s %4095s", a, b) == 2) {
 		say(nfswb_rename(wb, a, b));
+	} else if (strncmp(line, "control ", 8) == 0) {
+		do_control(line + 8);
 	} else if (file == NULL) {
 		printf("error %d no file is open\n", EBADF);
 		fflush(stdout);
