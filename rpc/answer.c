@@ -69,6 +69,8 @@ finish(struct rpc_client *c, struct rpc_call *call, int err, const void *res)
 {
 	call->timing.replied = loop_now(c->loop);
 	timing_count(&c->ops[call->proc], call, err);
+	gate_ended(&c->gate, call, call->timing.replied);
+	client_tell(c, call, err ? RPC_LOST : RPC_ANSWERED);
 	c->outstanding--;
 	call->done(call->arg, err, res, &call->timing);
 	call_free(&c->table, call);

@@ -23,6 +23,9 @@ struct rpc_call {
 	enum rpc_class class;
 	bool urgent;			/* first within its class */
 	bool out;			/* holds a slot */
+	bool apart;			/* the background's depth is not for it */
+	bool asked_small;		/* foreground, and little either way */
+	bool watched;			/* it was told that it is out */
 	bool hashed, pooled;
 	uint32_t proc, xid;
 	uint64_t slot_nr;		/* calls that came for a slot before */
@@ -30,11 +33,12 @@ struct rpc_call {
 
 	/* the copy under way; sent is where to resume */
 	uint64_t sent, total;
+	uint64_t copy_usec;		/* its first byte left */
 	unsigned char *header;		/* header_room, or allocated */
 	size_t header_len;
 	const struct iovec *iov;
 	int iov_nr;
-	uint64_t payload_bytes;
+	uint64_t payload_bytes, reply_bytes;
 
 	/* sending again */
 	uint64_t xid_usec;		/* this xid's first copy left, or the one

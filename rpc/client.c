@@ -38,6 +38,20 @@ take_slots(struct rpc_client *c)
 	}
 }
 
+void
+client_tell(struct rpc_client *c, struct rpc_call *call, enum rpc_event event)
+{
+	if (event == RPC_SENT ? call->watched ||
+				call->class != RPC_FOREGROUND :
+				!call->watched)
+		return;
+	call->watched = event == RPC_SENT;
+	if (c->watch)
+		c->watch(c->watch_arg, event, call->proc,
+			 MAX(call->payload_bytes, call->reply_bytes),
+			 &call->timing);
+}
+
 static void
 book(struct rpc_client *c, uint64_t bytes)
 {
@@ -51,6 +65,8 @@ book(struct rpc_client *c, uint64_t bytes)
 			continue;
 		call->state = CALL_IN_FLIGHT;
 		TAILQ_INSERT_TAIL(&c->in_flight, call, link);
+		gate_sent(&c->gate, call, now - call->copy_usec, now);
+		client_tell(c, call, RPC_SENT);
 		if (call->early)
 			answer_later(c, call, 0);
 	}
@@ -75,7 +91,7 @@ fail_faulty(struct rpc_client *c)
 static bool
 send_once(struct rpc_client *c)
 {
-	ssize_t n = send_some(&c->send, c->connection.fd);
+	ssize_t n = send_some(&c->send, c->connection.fd, c->gate.on);
 
 	if (n >= 0) {
 		book(c, (uint64_t)n);
@@ -90,6 +106,21 @@ send_once(struct rpc_client *c)
 	return c->connection.state == RPC_UP;
 }
 
+/* Is there a call that may begin, or go on? */
+static bool
+may_send(struct rpc_client *c)
+{
+	struct rpc_call *call = TAILQ_FIRST(&c->send.calls);
+	uint64_t usec;
+
+	if (!call || call->sent)
+		return call;
+	usec = gate_wait_usec(&c->gate, call, loop_now(c->loop));
+	if (usec)
+		loop_timer_set(c->loop, c->gate_timer, usec);
+	return !usec;
+}
+
 static void
 send_what_goes(struct rpc_client *c)
 {
@@ -98,10 +129,10 @@ send_what_goes(struct rpc_client *c)
 	if (c->connection.state != RPC_UP)
 		return;
 	take_slots(c);
-	for (i = 0; i < SENDS_MAX && !TAILQ_EMPTY(&c->send.calls); i++)
+	for (i = 0; i < SENDS_MAX && may_send(c); i++)
 		if (!send_once(c))
 			break;
-	connection_want_write(&c->connection, !TAILQ_EMPTY(&c->send.calls));
+	connection_want_write(&c->connection, may_send(c));
 }
 
 static void
@@ -109,6 +140,7 @@ destroy(struct rpc_client *c)
 {
 	connection_free(&c->connection);
 	loop_timer_free(c->loop, c->timer);
+	loop_timer_free(c->loop, c->gate_timer);
 	loop_deferred_free(c->loop, c->pump);
 	call_table_free(&c->table);
 	free(c);
@@ -182,6 +214,14 @@ on_timer(void *arg)
 	retry_on_timer(arg);
 }
 
+static void
+on_gate(void *arg)
+{
+	struct rpc_client *c = arg;
+
+	loop_defer(c->loop, c->pump);
+}
+
 /* The kernel's random numbers, or seed's. */
 static uint64_t
 first_random(uint64_t seed)
@@ -219,12 +259,13 @@ rpc_client_new(struct loop *loop, const struct rpc_params *p)
 		return NULL;
 	}
 	c->timer = loop_timer(loop, on_timer, c);
+	c->gate_timer = loop_timer(loop, on_gate, c);
 	c->pump = loop_deferred(loop, pump, c);
 	reserve_nr = MAX(p->essential_nr, slot_nr + POOL_SPARE);
 	if (call_table_init(&c->table, reserve_nr + slot_nr + POOL_SPARE,
 			    reserve_nr,
 			    (uint32_t)connection_random(&c->connection)) < 0 ||
-	    !c->timer || !c->pump) {
+	    !c->timer || !c->gate_timer || !c->pump) {
 		destroy(c);
 		return NULL;
 	}
@@ -249,8 +290,10 @@ rpc_client_free(struct rpc_client *c)
 	if (!c || c->freed)
 		return;
 	c->freed = true;
+	c->watch = NULL;
 	connection_close(&c->connection);
 	loop_timer_clear(c->loop, c->timer);
+	loop_timer_clear(c->loop, c->gate_timer);
 	TAILQ_FOREACH(call, &c->ready, link)
 		call->err = -ECANCELED;
 	cancel_list(c, &c->in_flight);
@@ -318,6 +361,17 @@ is_essential(const struct rpc_client *c, uint32_t proc)
 				 proc == NFSPROC3_COMMIT);
 }
 
+static uint64_t
+into_bytes(const struct rpc_request *r)
+{
+	uint64_t bytes = 0;
+	int i;
+
+	for (i = 0; i < r->into_nr; i++)
+		bytes += r->into[i].iov_len;
+	return bytes;
+}
+
 int
 rpc_client_call(struct rpc_client *c, const struct rpc_request *r,
 		struct rpc_call **out)
@@ -343,6 +397,11 @@ rpc_client_call(struct rpc_client *c, const struct rpc_request *r,
 	call->iov = r->iov;
 	call->iov_nr = r->iov_nr;
 	call->payload_bytes = r->payload_bytes;
+	call->reply_bytes = r->reply_bytes ? r->reply_bytes : into_bytes(r);
+	call->apart = r->apart;
+	call->asked_small = r->class == RPC_FOREGROUND && !r->apart &&
+			    r->payload_bytes <= GATE_SMALL &&
+			    call->reply_bytes <= GATE_SMALL;
 	call->total = call->header_len + r->payload_bytes +
 		      rpc_pad(r->payload_bytes);
 	call->cred = r->cred ? cred_ref(r->cred) : NULL;
@@ -355,6 +414,7 @@ rpc_client_call(struct rpc_client *c, const struct rpc_request *r,
 	call->arg = r->arg;
 	call->timing.queued = loop_now(c->loop);
 	slots_add(&c->slots, call);
+	gate_queued(&c->gate, call);
 	c->outstanding++;
 	retry_arm(c);
 	loop_defer(c->loop, c->pump);
@@ -392,6 +452,21 @@ rpc_client_set_background_depth(struct rpc_client *c, unsigned depth)
 {
 	c->slots.background_depth = depth ? depth : 1;
 	loop_defer(c->loop, c->pump);
+}
+
+void
+rpc_client_yield(struct rpc_client *c, bool yield)
+{
+	c->gate.on = yield;
+	connection_keep_little(&c->connection, yield);
+	loop_defer(c->loop, c->pump);
+}
+
+void
+rpc_client_watch(struct rpc_client *c, rpc_watch_fn *fn, void *arg)
+{
+	c->watch = fn;
+	c->watch_arg = arg;
 }
 
 enum rpc_state

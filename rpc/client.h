@@ -102,6 +102,9 @@ struct rpc_request {
 	const struct iovec *into;
 	int into_nr;
 	int64_t (*payload)(const void *res);
+	uint64_t reply_bytes;		/* a READ's count; 0: of into, or little */
+	bool apart;			/* the background's depth is not for it, nor
+					   is it small: a COMMIT */
 	rpc_done_fn *done;
 	void *arg;
 };
@@ -124,8 +127,22 @@ void rpc_call_raise(struct rpc_call *, enum rpc_class);
    into its memory.  The call goes on. */
 void rpc_call_drop_payload(struct rpc_call *);
 
-/* The most calls of class BACKGROUND in flight at once; slot_nr at first. */
+/* The most calls of classes NORMAL and BACKGROUND in flight at once, of which
+   NORMAL has at least half; slot_nr at first. */
 void rpc_client_set_background_depth(struct rpc_client *, unsigned depth);
+
+/*
+ * Foreground work is to be let through: little is kept in the socket, and large
+ * calls of the other classes wait for small ones (gate.h).
+ */
+void rpc_client_yield(struct rpc_client *, bool);
+
+/* What becomes of foreground calls: each has left once, and then has ended once;
+   others, and those raised after they had left, are not told of. */
+enum rpc_event { RPC_SENT, RPC_ANSWERED, RPC_LOST };
+typedef void rpc_watch_fn(void *arg, enum rpc_event, uint32_t proc,
+			  uint64_t bytes, const struct rpc_timing *);
+void rpc_client_watch(struct rpc_client *, rpc_watch_fn *, void *arg);
 
 enum rpc_state rpc_client_state(const struct rpc_client *);
 const char *rpc_state_name(enum rpc_state);

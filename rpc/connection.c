@@ -142,6 +142,8 @@ established(struct connection *c)
 	c->state = RPC_UP;
 	c->port = socket_port(c->fd);
 	c->rx_usec = loop_now(c->loop);
+	if (c->little)
+		socket_keep_little(c->fd, true);
 	watch_for(c, LOOP_READ);
 	if (c->said || c->failure_nr)
 		log_info("%s: connected again", c->name);
@@ -435,6 +437,14 @@ connection_want(struct connection *c, bool wanted)
 	}
 	if (wanted && c->state == RPC_DOWN && !c->waiting)
 		attempt(c);
+}
+
+void
+connection_keep_little(struct connection *c, bool little)
+{
+	c->little = little;
+	if (c->state == RPC_UP)
+		socket_keep_little(c->fd, little);
 }
 
 void

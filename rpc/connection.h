@@ -53,6 +53,7 @@ struct connection {
 	enum rpc_state state;
 	bool wanted, waiting;		/* waiting: between two attempts */
 	int fd;
+	bool little;			/* see socket_keep_little */
 	unsigned watched;
 	unsigned port;			/* ours, to be used again; 0: any */
 	unsigned failure_nr;		/* since the server last said something */
@@ -81,6 +82,9 @@ void connection_want(struct connection *, bool wanted);
 void connection_want_write(struct connection *, bool);
 /* Gives the connection up: lost, then as wanted. */
 void connection_reset(struct connection *, const char *why);
+
+/* Of this connection, and those to come. */
+void connection_keep_little(struct connection *, bool little);
 
 /* A pseudo-random number: first xid, jitter. */
 uint64_t connection_random(struct connection *);

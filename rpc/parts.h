@@ -14,6 +14,7 @@
 
 #include "rpc/calls.h"
 #include "rpc/connection.h"
+#include "rpc/gate.h"
 #include "rpc/send.h"
 #include "rpc/slots.h"
 
@@ -29,6 +30,10 @@ struct rpc_client {
 	struct call_table table;
 	struct slots slots;
 	struct send_queue send;
+	struct gate gate;
+	struct loop_timer *gate_timer;	/* what waits there may go */
+	rpc_watch_fn *watch;		/* or NULL */
+	void *watch_arg;
 	struct call_list in_flight;	/* by the time their last byte left */
 	struct call_list ready;		/* done is due */
 	unsigned outstanding;
@@ -50,6 +55,10 @@ rpc_is_nfs(const struct rpc_client *c)
 {
 	return c->prog == 100003 && c->vers == 3;
 }
+
+/* client.c: the watcher is told, of a call that it was not told of yet, or of the
+   end of one it was. */
+void client_tell(struct rpc_client *, struct rpc_call *, enum rpc_event);
 
 /* answer.c */
 int answer_record(struct rpc_client *, const void *data, size_t len);

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "rpc/gate.h"
 #include "rpc/send.h"
 
 #define BATCH_BYTES (2u << 20)
@@ -108,7 +109,7 @@ gather_call(struct gather *g, struct rpc_call *call)
 }
 
 ssize_t
-send_some(struct send_queue *q, int fd)
+send_some(struct send_queue *q, int fd, bool gated)
 {
 	struct gather g = { .iov = q->iov };
 	struct msghdr msg = { .msg_iov = q->iov };
@@ -117,6 +118,8 @@ send_some(struct send_queue *q, int fd)
 	ssize_t n;
 
 	TAILQ_FOREACH(call, &q->calls, link) {
+		if (gated && call_nr && gate_is_for(call))
+			break;
 		call_nr++;
 		if (!gather_call(&g, call) || q->alone ||
 		    g.bytes >= BATCH_BYTES)
@@ -130,7 +133,7 @@ send_some(struct send_queue *q, int fd)
 		return n;
 	if (errno == EFAULT && call_nr > 1) {
 		q->alone = true;
-		return send_some(q, fd);
+		return send_some(q, fd, gated);
 	}
 	return errno == EWOULDBLOCK ? -EAGAIN : -errno;
 }
@@ -152,6 +155,7 @@ send_book(struct send_queue *q, uint64_t *bytes, uint64_t now,
 			call->timing.first_byte = now;
 		if (!call->xid_usec)
 			call->xid_usec = now;
+		call->copy_usec = now;
 	}
 	call->sent += take;
 	*bytes -= take;

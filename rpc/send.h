@@ -24,11 +24,12 @@ void send_append(struct send_queue *, struct rpc_call *);
 void send_remove(struct send_queue *, struct rpc_call *);
 
 /*
- * One sendmsg with as many of the first calls as fit.  Returns the bytes taken,
+ * One sendmsg with as many of the first calls as fit, and if the gate is asked up
+ * to the next for which it has to be.  Returns the bytes taken,
  * or -errno: -EAGAIN (socket full), -EFAULT (the first call's memory can't be
  * read), else the connection is gone.
  */
-ssize_t send_some(struct send_queue *, int fd);
+ssize_t send_some(struct send_queue *, int fd, bool gated);
 /*
  * Books bytes that send_some took, one call at a time: the first call takes its
  * share of *bytes.  Returns it when that completed it (it has left the queue),

@@ -2,20 +2,29 @@
 /*
  * slots.c - the slot table: three classes share the calls in flight
  *
- *	foreground   somebody waits for it: goes first
- *	normal       writers wait at the limit: has at least half of the slots
- *	             that foreground leaves, while background wants them, too;
- *	             of the rest the one that came first, so that a file's
- *	             later WRITEs don't overtake its earlier ones
- *	background   the rest, background_depth at most (set by wbt)
+ *	foreground   somebody waits for it: goes first, but for one slot that the
+ *	             others have if they came before, or after so many
+ *	normal       writers wait at the limit: has at least half of what
+ *	             foreground leaves, while background wants it, too; of
+ *	             the rest the one that came first, so that a file's later
+ *	             WRITEs don't overtake its earlier ones
+ *	background   the rest
+ *
+ * Normal and background together hold background_depth slots at most (set by
+ * wbt).  COMMITs don't count there (apart): they would keep WRITEs out for as long
+ * as the server's disk works, and how many are out is decided before they come
+ * here (daemon/writeback/commit_window.c).
  *
  * Within a class the urgent ones go first: COMMITs, because they free what
- * many WRITEs hold, and calls that were raised.  A slot that no one else wants
- * is anybody's.
+ * many WRITEs hold, calls that were raised, and of foreground those that are no
+ * WRITEs.  A slot that no one else wants is anybody's.
  */
 #include <string.h>
+#include <sys/param.h>
 
 #include "rpc/slots.h"
+
+#define PASSED_MAX 64
 
 void
 slots_init(struct slots *s, unsigned nr)
@@ -47,13 +56,28 @@ slots_add(struct slots *s, struct rpc_call *call)
 	s->waiting_nr++;
 }
 
+/* Does it stand against the depth? */
+static bool
+is_deep(const struct rpc_call *call)
+{
+	return call->class != RPC_FOREGROUND && !call->apart;
+}
+
+static void
+count_out(struct slots *s, const struct rpc_call *call, int by)
+{
+	s->out_nr[call->class] += (unsigned)by;
+	if (is_deep(call))
+		s->deep_nr += (unsigned)by;
+}
+
 void
 slots_raise(struct slots *s, struct rpc_call *call, enum rpc_class class)
 {
 	if (call->out) {
-		s->out_nr[call->class]--;
-		s->out_nr[class]++;
+		count_out(s, call, -1);
 		call->class = class;
+		count_out(s, call, 1);
 		call->urgent = true;
 		return;
 	}
@@ -63,12 +87,22 @@ slots_raise(struct slots *s, struct rpc_call *call, enum rpc_class class)
 	TAILQ_INSERT_TAIL(list_of(s, call), call, link);
 }
 
+/* The first of a class; where the depth is used up, of those it is not for. */
 static struct rpc_call *
 first_of(struct slots *s, enum rpc_class class)
 {
-	struct rpc_call *call = TAILQ_FIRST(&s->waiting[class][0]);
+	bool deep = class == RPC_FOREGROUND ||
+		    s->deep_nr < s->background_depth;
+	struct rpc_call *call;
+	int i;
 
-	return call ? call : TAILQ_FIRST(&s->waiting[class][1]);
+	for (i = 0; i < 2; i++)
+		TAILQ_FOREACH(call, &s->waiting[class][i], link)
+			if (deep || call->apart)
+				return call;
+			else if (i)
+				break;	/* COMMITs are urgent */
+	return NULL;
 }
 
 unsigned
@@ -82,24 +116,47 @@ slots_out_nr(const struct slots *s)
 static bool
 is_normals_turn(const struct slots *s)
 {
-	unsigned left = s->nr - s->out_nr[RPC_FOREGROUND];
+	unsigned left = MIN(s->nr - s->out_nr[RPC_FOREGROUND],
+			    s->background_depth);
 
 	return s->out_nr[RPC_NORMAL] < (left + 1) / 2;
 }
 
 static struct rpc_call *
-choose(struct slots *s)
+choose_other(struct slots *s)
 {
-	struct rpc_call *call = first_of(s, RPC_FOREGROUND), *normal;
+	struct rpc_call *normal, *call;
 
-	if (call)
-		return call;
 	normal = first_of(s, RPC_NORMAL);
 	call = first_of(s, RPC_BACKGROUND);
-	if (!call || s->out_nr[RPC_BACKGROUND] >= s->background_depth)
+	if (!call)
 		return normal;
 	return normal && (is_normals_turn(s) ||
 			  normal->slot_nr < call->slot_nr) ? normal : call;
+}
+
+/* Would foreground take the last slot, and the others have none? */
+static bool
+is_others_last(const struct slots *s)
+{
+	unsigned out = slots_out_nr(s);
+
+	return s->nr > 1 && out + 1 == s->nr && !s->deep_nr;
+}
+
+static struct rpc_call *
+choose(struct slots *s)
+{
+	struct rpc_call *first = first_of(s, RPC_FOREGROUND), *call;
+
+	if (first && !is_others_last(s))
+		return first;
+	call = choose_other(s);
+	if (call && first && first->slot_nr < call->slot_nr &&
+	    ++s->passed_nr < PASSED_MAX)
+		return first;
+	s->passed_nr = 0;
+	return call ? call : first;
 }
 
 struct rpc_call *
@@ -112,7 +169,7 @@ slots_take(struct slots *s)
 	TAILQ_REMOVE(list_of(s, call), call, link);
 	s->waiting_nr--;
 	TAILQ_INSERT_TAIL(&s->out, call, out_link);
-	s->out_nr[call->class]++;
+	count_out(s, call, 1);
 	call->out = true;
 	return call;
 }
@@ -126,6 +183,6 @@ slots_remove(struct slots *s, struct rpc_call *call)
 		return;
 	}
 	TAILQ_REMOVE(&s->out, call, out_link);
-	s->out_nr[call->class]--;
+	count_out(s, call, -1);
 	call->out = false;
 }

@@ -10,6 +10,8 @@
 struct slots {
 	unsigned nr, background_depth;
 	unsigned out_nr[RPC_CLASS_NR];	/* calls that hold a slot */
+	unsigned deep_nr;		/* of them, those the depth is for */
+	unsigned passed_nr;		/* foreground, before others that had none */
 	unsigned waiting_nr;
 	uint64_t next_nr;
 	struct call_list waiting[RPC_CLASS_NR][2];	/* urgent ones, rest */

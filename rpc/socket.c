@@ -133,6 +133,16 @@ socket_result(int fd)
 	return -err;
 }
 
+/* Of what was not sent; what the network holds is the congestion control's. */
+#define LITTLE_BYTES (128 << 10)
+
+void
+socket_keep_little(int fd, bool little)
+{
+	set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
+		   little ? LITTLE_BYTES : -1);
+}
+
 unsigned
 socket_port(int fd)
 {

@@ -23,6 +23,9 @@ struct socket_params {
  */
 int socket_connect(const struct socket_params *);
 int socket_result(int fd);
+/* Does it take no more bytes than are soon on the wire, or as many as it has room
+   for? */
+void socket_keep_little(int fd, bool little);
 /* The port it has on this side; 0: none. */
 unsigned socket_port(int fd);
 /* Closes it so that nothing still in it is sent, and the port is free. */
