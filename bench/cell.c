@@ -97,6 +97,26 @@ second(void *arg)
 	loop_timer_set(c->loop, c->second, SECOND);
 }
 
+/* A tenth of a second is over. */
+static void
+sample(void *arg)
+{
+	struct cell *c = arg;
+	struct cell_sample *s = &c->sample;
+	const struct server_stats *st =
+		wb_server_stats(c->server[0], loop_now(c->loop));
+
+	s->usec = loop_now(c->loop) - c->began_usec;
+	s->depth = st->wbt.depth;
+	s->steps = st->wbt.steps_down - st->wbt.steps_up;
+	s->stable_bytes = model_stats(c->net[0].model).disk_written_bytes;
+	s->clean_bytes = c->result->written_bytes - MIN(c->result->written_bytes,
+		st->dirty_bytes + st->writeback_bytes + st->unstable_bytes);
+	c->params.sample(c->params.sample_arg, s);
+	s->stat_usec = s->fsync_usec = 0;
+	loop_timer_set(c->loop, c->sampler, SECOND / 10);
+}
+
 static int
 make_pipeline(struct cell *c)
 {
@@ -121,6 +141,13 @@ make_pipeline(struct cell *c)
 	c->second = loop_timer(c->loop, second, c);
 	if (!c->turn || !c->next_turn || !c->second)
 		return -ENOMEM;
+	c->began_usec = now;
+	if (p->sample) {
+		c->sampler = loop_timer(c->loop, sample, c);
+		if (!c->sampler)
+			return -ENOMEM;
+		loop_timer_set(c->loop, c->sampler, SECOND / 10);
+	}
 	if (p->measure_usec)
 		loop_timer_set(c->loop, c->second, p->measure_usec);
 	c->wb = wb_new(&limits, &hooks, c, now);
@@ -131,6 +158,7 @@ make_pipeline(struct cell *c)
 					     &c->net[i], now);
 		if (!c->server[i])
 			return -ENOMEM;
+		c->net[i].server = c->server[i];
 	}
 	return 0;
 }
@@ -138,7 +166,7 @@ make_pipeline(struct cell *c)
 static uint64_t
 slab_bytes(const struct cell_params *p)
 {
-	uint64_t bytes = p->limit_bytes / p->writers * 10;
+	uint64_t bytes = p->limit_bytes / MAX(p->writers, 1) * 10;
 
 	if (p->slab_bytes)
 		return p->slab_bytes;
@@ -227,6 +255,8 @@ make(struct cell *c)
 		err = make_pipeline(c);
 	if (!err)
 		err = make_writers(c);
+	if (!err)
+		err = foreground_start(c, &c->foreground);
 	return err ? err : cell_trace_start(c);
 }
 
@@ -242,12 +272,14 @@ unmake(struct cell *c)
 	for (i = 0; c->writer && i < c->writer_nr; i++)
 		writer_free(&c->writer[i]);
 	free(c->writer);
+	foreground_free(c->foreground);
 	for (i = 0; i < CELL_SERVERS; i++)
 		cell_net_free(&c->net[i]);
 	loop_deferred_free(c->loop, c->turn);
 	loop_timer_free(c->loop, c->next_turn);
 	loop_timer_free(c->loop, c->second);
 	loop_timer_free(c->loop, c->trace);
+	loop_timer_free(c->loop, c->sampler);
 	if (c->data)
 		munmap(c->data, c->slab_bytes);
 	cred_put(c->cred);
@@ -263,7 +295,7 @@ take_files(struct cell *c)
 	unsigned i;
 
 	r->least_bytes = UINT64_MAX;
-	for (i = 0; i < c->params.writers; i++) {
+	for (i = 0; i < c->params.writers && c->params.files < 2; i++) {
 		clean = c->writer[i].offset -
 			file_left_bytes(handle_file(c->writer[i].handle));
 		r->clean_bytes += clean;
@@ -321,7 +353,7 @@ all_ended(void *arg)
 {
 	struct cell *c = arg;
 
-	return c->result->ended == c->params.writers;
+	return c->params.writers && c->result->ended == c->params.writers;
 }
 
 int

@@ -31,6 +31,26 @@ struct cell_group {			/* of writers that are alike */
 	uint64_t start_usec, stop_usec;	/* they write; 0: all the time */
 };
 
+/* Who else asks things of the first server, see cell_foreground.c.  0: none. */
+struct cell_foreground {
+	uint64_t start_usec;		/* all of it begins then */
+	uint64_t read_bytes;		/* of a file that is not in its memory */
+	unsigned read_ahead;		/* READs of 1 MiB out at a time */
+	uint64_t stat_every_usec;
+	unsigned program_files;		/* opened and read one after the other, */
+	uint32_t program_bytes;		/* so long each; and the next program */
+	uint64_t program_pause_usec;	/* after so long */
+};
+
+/* What a tenth of a second was like. */
+struct cell_sample {
+	uint64_t usec;			/* its end, since the beginning */
+	uint64_t depth, steps;
+	uint64_t stat_usec, fsync_usec;	/* the longest that ended; 0: none */
+	uint64_t read_bytes, stable_bytes;
+	uint64_t clean_bytes;		/* stable, as the client knows */
+};
+
 struct cell_params {
 	struct model_params model;
 	struct model_params second;	/* the second server's */
@@ -51,9 +71,15 @@ struct cell_params {
 	unsigned writers;
 	uint64_t copy_bytes_per_sec;	/* of a writer */
 	bool sync_writer;		/* 4 KiB and fsync, every 100 ms */
+	struct cell_foreground foreground;
+	bool times;			/* each of some is kept, in cell_times */
+	void (*sample)(void *arg, const struct cell_sample *);	/* or NULL */
+	void *sample_arg;
 	uint64_t bulk_bytes;		/* the first one fsyncs so many; 0: not */
 	uint64_t file_bytes;		/* each writes so much, and fsyncs; 0: they
 					   write until time is up */
+	unsigned files;			/* of that length, one after the other, and
+					   no fsync; 0: one */
 	uint64_t seed;
 	uint64_t usec;			/* how long, at most */
 	FILE *trace;			/* see cell_trace.c; may be NULL */
@@ -63,6 +89,12 @@ struct cell_group_result {
 	uint64_t bytes, least_bytes, most_bytes;	/* accepted; of one */
 	double jain;			/* how even: 1 / nr to 1 */
 	struct hist write_us;		/* that a write took */
+};
+
+/* Each, for percentiles that are exact. */
+struct cell_times {
+	uint32_t *usec;			/* the caller's to free */
+	unsigned nr, room;
 };
 
 struct cell_result {
@@ -83,6 +115,8 @@ struct cell_result {
 	struct hist fsync_us, sync_write_us;	/* of the sync writer */
 	unsigned fsyncs;
 	struct hist bulk_us;		/* fsyncs of the first writer */
+	struct cell_times stats, fsync_each, programs;
+	uint64_t read_bytes, read_usec;	/* of the reader */
 	uint64_t run_usec;		/* until the last had ended, or all */
 	unsigned ended;			/* writers */
 	uint64_t turns;

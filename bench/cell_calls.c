@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/param.h>
 
 #include "bench/cell_impl.h"
 #include "rpc/nfs3.h"
@@ -18,6 +19,8 @@
 
 /* Record mark, header, AUTH_SYS of a name of 8 bytes and no groups, a handle
    of 32 bytes, arguments; and what comes back, attributes of both kinds. */
+#define LITTLE_BYTES	(128 << 10)	/* see rpc/socket.c */
+
 #define CALL_BYTES	(4 + 24 + 8 + 28 + 8 + 36)
 #define REPLY_BYTES	(4 + 24 + 4 + 28 + 88)
 #define WRITE_BYTES	(CALL_BYTES + 20)
@@ -28,7 +31,8 @@
 struct cell_call {
 	struct rpc_call rpc;
 	struct model_op op;
-	struct wb_call *call;
+	struct wb_call *call;		/* NULL: somebody else's */
+	struct cell_ask ask;
 	struct cell_net *net;
 	struct cell_call *next;		/* spare */
 };
@@ -39,12 +43,45 @@ static const enum rpc_class class_of[] = {
 	[WB_BACKGROUND] = RPC_BACKGROUND,
 };
 
+/* As daemon/transport.c does it. */
+static void
+watch(struct cell_call *c, bool ended)
+{
+	struct cell_net *n = c->net;
+	const struct rpc_timing *t = &c->rpc.timing;
+	uint64_t bytes = MAX(c->rpc.payload_bytes, c->rpc.reply_bytes);
+
+	if (ended ? !c->rpc.watched : c->rpc.class != RPC_FOREGROUND)
+		return;
+	c->rpc.watched = !ended;
+	if (ended)
+		wb_server_foreground_ended(n->server, c->rpc.proc, bytes,
+					   t->replied - t->last_byte, true,
+					   t->replied);
+	else
+		wb_server_foreground_sent(n->server, c->rpc.proc, bytes,
+					  t->last_byte);
+}
+
+static void
+tell(const struct cell_call *c, struct wb_call *call)
+{
+	call->err = 0;
+	call->nfs_status = 0;
+	call->written = call->count;
+	call->committed = call->stable;
+	call->have_size = 0;
+	call->transmissions = 1;
+	call->sent_usec = c->rpc.timing.first_byte;
+	call->transport = NULL;
+	call->done(call, c->rpc.timing.replied);
+}
+
 static void
 answer(void *arg, uint64_t when)
 {
 	struct cell_call *c = arg;
 	struct cell_net *n = c->net;
-	struct wb_call *call = c->call;
 	struct rpc_timing *t = &c->rpc.timing;
 
 	(void)when;
@@ -53,18 +90,15 @@ answer(void *arg, uint64_t when)
 		return;			/* for ever */
 	t->replied = loop_now(n->loop);
 	slots_remove(&n->slots, &c->rpc);
+	gate_ended(&n->gate, &c->rpc, t->replied);
+	watch(c, true);
 	timing_count(&n->ops[c->rpc.proc], &c->rpc, 0);
-	call->err = 0;
-	call->nfs_status = 0;
-	call->written = call->count;
-	call->committed = call->stable;
-	call->have_size = 0;
-	call->transmissions = 1;
-	call->sent_usec = t->first_byte;
-	call->transport = NULL;
+	if (c->call)
+		tell(c, c->call);
+	else
+		c->ask.done(c->ask.arg, t->replied - t->queued);
 	c->next = n->spare;
 	n->spare = c;
-	call->done(call, t->replied);
 	loop_defer(n->loop, n->pump);
 }
 
@@ -75,6 +109,7 @@ served(void *arg, uint64_t when)
 
 	(void)when;
 	model_carry(c->net->model, &c->op, LINK_OUT,
+		    !c->call ? REPLY_BYTES + c->ask.reply_bytes :
 		    c->op.kind == MODEL_WRITE ? WRITE_REPLY : COMMIT_REPLY,
 		    answer);
 }
@@ -103,6 +138,25 @@ arrived(void *arg, uint64_t when)
 	model_run(c->net->model, &c->op, when);
 }
 
+static uint64_t
+link_usec(const struct cell_net *n, uint64_t bytes)
+{
+	uint64_t bits = n->params->model.link_bits_per_sec;
+
+	return bits ? bytes * 8000000 / bits : 0;
+}
+
+/* How long until the first may leave: the socket is full, or the gate shut.  A
+   socket that keeps little has no more than one call ahead of the link. */
+static uint64_t
+wait_usec(const struct cell_net *n, const struct rpc_call *rpc)
+{
+	uint64_t usec = n->gate.on ? model_ahead(n->model, LINK_IN, LITTLE_BYTES)
+				   : model_congested(n->model, LINK_IN);
+
+	return usec ? usec : gate_wait_usec(&n->gate, rpc, loop_now(n->loop));
+}
+
 static void
 leave(struct cell_net *n, struct rpc_call *rpc)
 {
@@ -114,6 +168,9 @@ leave(struct cell_net *n, struct rpc_call *rpc)
 	rpc->timing.first_byte = rpc->timing.last_byte = loop_now(n->loop);
 	n->ops[rpc->proc].transmissions++;
 	n->ops[rpc->proc].bytes_sent += rpc->total;
+	gate_sent(&n->gate, rpc, link_usec(n, rpc->total), loop_now(n->loop) +
+		  link_usec(n, rpc->total));
+	watch(c, false);
 	model_carry(n->model, &c->op, LINK_IN, rpc->total, arrived);
 }
 
@@ -128,7 +185,7 @@ pump(void *arg)
 		send_add(&n->send, rpc);
 	n->queued = n->slots.waiting_nr;
 	while ((rpc = TAILQ_FIRST(&n->send.calls))) {
-		usec = model_congested(n->model, LINK_IN);
+		usec = wait_usec(n, rpc);
 		if (usec) {
 			loop_timer_set(n->loop, n->window, usec);
 			return;
@@ -184,6 +241,11 @@ queue(void *arg, struct wb_call *call)
 	c->rpc.proc = write ? NFSPROC3_WRITE : NFSPROC3_COMMIT;
 	c->rpc.total = write ? WRITE_BYTES + (call->count + 3) / 4 * 4 :
 			       COMMIT_BYTES;
+	c->rpc.payload_bytes = write ? call->count : 0;
+	c->rpc.apart = !write;
+	c->rpc.asked_small = write && call->class == WB_FOREGROUND &&
+			     call->count <= GATE_SMALL;
+	gate_queued(&n->gate, &c->rpc);
 	c->rpc.timing.queued = loop_now(n->loop);
 	call->transport = c;
 	slots_add(&n->slots, &c->rpc);
@@ -191,6 +253,32 @@ queue(void *arg, struct wb_call *call)
 		n->most_queued = n->slots.waiting_nr;
 	loop_defer(n->loop, n->pump);
 	return 0;
+}
+
+void
+cell_ask(struct cell_net *n, const struct cell_ask *ask)
+{
+	struct cell_call *c = new_call(n);
+
+	if (!c)
+		exit(1);
+	c->ask = *ask;
+	c->op.kind = ask->kind;
+	c->op.file = ask->file;
+	c->op.offset = ask->offset;
+	c->op.length = ask->length;
+	c->op.done = served;
+	c->op.arg = c;
+	c->rpc.class = RPC_FOREGROUND;
+	c->rpc.urgent = true;
+	c->rpc.proc = ask->proc;
+	c->rpc.total = CALL_BYTES;
+	c->rpc.reply_bytes = ask->reply_bytes;
+	c->rpc.asked_small = ask->reply_bytes <= GATE_SMALL;
+	gate_queued(&n->gate, &c->rpc);
+	c->rpc.timing.queued = loop_now(n->loop);
+	slots_add(&n->slots, &c->rpc);
+	loop_defer(n->loop, n->pump);
 }
 
 static void
@@ -219,6 +307,7 @@ background_depth(void *arg, unsigned depth)
 	struct cell_net *n = arg;
 
 	n->slots.background_depth = depth ? depth : 1;
+	loop_defer(n->loop, n->pump);
 }
 
 /* Nothing is READ here. */
@@ -229,8 +318,16 @@ drop_data(void *arg, struct wb_call *call)
 	(void)call;
 }
 
+static void
+yield(void *arg, bool on)
+{
+	struct cell_net *n = arg;
+
+	n->gate.on = on;
+}
+
 const struct wb_calls cell_calls = { queue, raise_class, background_depth,
-				      drop_data };
+				     drop_data, yield };
 
 int
 cell_net_init(struct cell_net *n, struct loop *loop,

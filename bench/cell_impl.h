@@ -6,6 +6,7 @@
 #include "bench/cell.h"
 #include "common/loop.h"
 #include "daemon/writeback/slab.h"
+#include "rpc/gate.h"
 #include "rpc/send.h"
 #include "rpc/slots.h"
 
@@ -21,6 +22,8 @@ struct cell_net {
 	struct model *model;
 	struct slots slots;
 	struct send_queue send;
+	struct gate gate;
+	struct wb_server *server;
 	struct loop_deferred *pump;
 	struct loop_timer *window;	/* the socket takes more then */
 	struct cell_call *spare;
@@ -33,6 +36,24 @@ int cell_net_init(struct cell_net *, struct loop *,
 /* What is out is forgotten. */
 void cell_net_free(struct cell_net *);
 extern const struct wb_calls cell_calls;	/* arg: struct cell_net */
+
+/* A call that is not the pipeline's; done frees nothing, the cell does. */
+struct cell_ask {
+	uint32_t proc;
+	enum model_kind kind;
+	uint64_t file, offset, length;
+	uint64_t reply_bytes;		/* beyond what any reply has */
+	void (*done)(void *arg, uint64_t execute_usec);
+	void *arg;
+};
+void cell_ask(struct cell_net *, const struct cell_ask *);
+void cell_time_add(struct cell_times *, uint64_t usec);
+
+struct cell;
+struct foreground;
+/* NULL: nobody asks. */
+int foreground_start(struct cell *, struct foreground **);
+void foreground_free(struct foreground *);
 
 /* One session with one file, see cell_writer.c. */
 struct writer {
@@ -48,6 +69,7 @@ struct writer {
 	struct loop_timer *timer;	/* computes until then */
 	struct loop_deferred *go_on;
 	uint32_t chunk;			/* being filled */
+	unsigned file;			/* of several, one after the other */
 	uint64_t offset, left;		/* of the file; of this write */
 	uint64_t kept_place;		/* claimed, and not taken yet */
 	uint32_t kept;
@@ -66,6 +88,10 @@ struct cell {
 	struct loop *loop;
 	struct cell_net net[CELL_SERVERS];
 	unsigned server_nr;
+	struct foreground *foreground;
+	struct loop_timer *sampler;
+	struct cell_sample sample;	/* the tenth under way */
+	uint64_t began_usec;
 	uint64_t measure_usec;		/* in the clock's time */
 	struct wb *wb;
 	struct wb_server *server[CELL_SERVERS];

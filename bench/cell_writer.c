@@ -7,6 +7,7 @@
  *		where that took longer)
  *	bulk	like dd, and an fsync after every so many bytes
  *	file	like dd until its file is long enough, and an fsync
+ *	files	so, and the next file without an fsync
  *	group	so much at a time, at such a rate at most
  *
  * Room is claimed as libnfswb claims it, and entries are posted as the session
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 
 #include "bench/cell_impl.h"
 
@@ -139,6 +141,10 @@ fsync_ended(void *arg, int err)
 		exit(1);
 	}
 	hist_add(&r->fsync_us, now - w->fsync_usec);
+	if (w->cell->params.times)
+		cell_time_add(&r->fsync_each, now - w->fsync_usec);
+	w->cell->sample.fsync_usec = MAX(w->cell->sample.fsync_usec,
+					 now - w->fsync_usec);
 	hist_add(&r->sync_write_us, now - w->began_usec);
 	r->fsyncs++;
 	w->fsync_usec = 0;
@@ -216,6 +222,21 @@ file_is_whole(const struct writer *w)
 	return all && w->offset >= all;
 }
 
+static int open_file(struct writer *);
+
+/* The handle before stays: nobody waits for what it wrote. */
+static bool
+has_next_file(struct writer *w)
+{
+	if (w->file + 1 >= w->cell->params.files)
+		return false;
+	w->file++;
+	w->offset = 0;
+	if (open_file(w) < 0)
+		exit(1);
+	return true;
+}
+
 static void
 go_on(void *arg)
 {
@@ -228,6 +249,11 @@ go_on(void *arg)
 	if (w->sync) {
 		w->fsync_usec = loop_now(loop);
 		handle_fsync(w->handle, w->fsync_usec, fsync_ended, w);
+	} else if (file_is_whole(w) && has_next_file(w)) {
+		loop_timer_set(loop, w->timer, next_usec(w, loop_now(loop)));
+	} else if (file_is_whole(w) && w->cell->params.files > 1) {
+		w->ended = true;
+		w->cell->result->ended++;
 	} else if (file_is_whole(w)) {
 		w->fsync_usec = loop_now(loop);
 		handle_fsync(w->handle, w->fsync_usec, file_ended, w);
@@ -277,7 +303,7 @@ open_file(struct writer *w)
 	struct cell *c = w->cell;
 	struct wb_file_params params = { .wsize = c->params.wsize,
 		.stable = WB_UNSTABLE, .max_size = INT64_MAX };
-	unsigned nr = w->nr + 1;
+	unsigned nr = w->nr + 1 + w->file * c->writer_nr;
 	struct wb_file *f;
 	struct fh fh;
 	char name[32];

@@ -175,10 +175,11 @@ print_server(const json_t *server)
 	       units_count(stat_int(server, "read_ahead.hits")).s,
 	       units_count(stat_int(server, "read_ahead.waits")).s,
 	       units_count(stat_int(server, "read_ahead.misses")).s);
-	printf("  background   %s calls at once of %s; steps down %s, up %s; "
-	       "foreground calls ",
+	printf("  background   %s WRITEs at once of %s; windows %s, steps down "
+	       "%s, up %s; foreground calls ",
 	       units_count(stat_int(server, "wbt.depth")).s,
 	       units_count(stat_int(server, "wbt.max_depth")).s,
+	       units_count(stat_int(server, "wbt.windows")).s,
 	       units_count(stat_int(server, "wbt.steps_down")).s,
 	       units_count(stat_int(server, "wbt.steps_up")).s);
 	print_waits(server, "wbt.foreground_us");

@@ -49,6 +49,9 @@ static const struct key_choice reclaims[] = {
 	{ "wait", RECLAIM_WAIT, false }, { "write", RECLAIM_WRITE, true },
 	{ "timed", RECLAIM_TIMED, true }, { NULL, 0, false },
 };
+static const struct key_choice autos[] = {
+	{ "auto", WBT_AUTO, false }, { NULL, 0, false },
+};
 static const struct key_choice stables[] = {
 	{ "unstable", WB_UNSTABLE, false }, { "datasync", WB_DATA_SYNC, false },
 	{ "filesync", WB_FILE_SYNC, false }, { NULL, 0, false },
@@ -136,7 +139,7 @@ const struct key config_keys[] = {
   AT(config_server, writeback_bounds), 0, 0, 0, bounds, "all",
   "What background writeback denies itself so that a server keeps up." },
 { "wbt_lat_usec", KEY_SERVER, KEY_NUMBER, AT(config_server, wbt_lat_usec), 100,
-  10000000, 1, NULL, "0",
+  10000000, 1, autos, "auto",
   "Foreground round trip above which background writeback yields; 0: never." },
 { "timeo", KEY_SERVER, KEY_NUMBER, AT(config_server, timeo), 1, 6000, 0, NULL,
   "600", "A call unanswered for so long is sent again, tenths of a second." },

@@ -37,7 +37,8 @@ struct key {
 				   config_mount or config_limits, by scope */
 	uint64_t min, max;
 	bool or_zero;		/* 0 is allowed too, and means "not set" */
-	const struct key_choice *choice;	/* up to one without a name */
+	const struct key_choice *choice;	/* up to one without a name; of a number:
+					   words that stand for values */
 	const char *fallback;	/* the default as in a file; NULL: worked out,
 				   or none */
 	const char *sentence;

@@ -109,15 +109,32 @@ format_number(const struct key *k, uint64_t n, char *out, size_t size)
 	snprintf(out, size, "%" PRIu64, n);
 }
 
+/* NULL: it is none of the key's words. */
+static const struct key_choice *
+named(const struct key *k, const char *text)
+{
+	const struct key_choice *c;
+
+	for (c = k->choice; c->name; c++)
+		if (!strcmp(c->name, text))
+			return c;
+	return NULL;
+}
+
 static int
 set_number(const struct key *k, void *base, const char *text, char *why,
 	   size_t why_size)
 {
 	char min[32], max[32];
+	const struct key_choice *word = k->choice ? named(k, text) : NULL;
 	uint64_t n = 0;
 	int rc = parse_number(text, k->type == KEY_OCTAL ? 8 : 10,
 			      k->type == KEY_SIZE, &n);
 
+	if (word) {
+		store(k, base, word->value);
+		return 0;
+	}
 	if (!rc && ((n >= k->min && n <= k->max) || (!n && k->or_zero))) {
 		store(k, base, n);
 		return 0;
@@ -128,11 +145,13 @@ set_number(const struct key *k, void *base, const char *text, char *why,
 		snprintf(why, why_size, "\"%s\" is not possible; only %s is "
 			 "supported now", text, min);
 	else
-		snprintf(why, why_size, "\"%s\" is %s; give %s from %s to %s%s",
+		snprintf(why, why_size, "\"%s\" is %s; give %s from %s to %s%s%s%s",
 			 text, rc == -EINVAL ? "not a number" : "out of range",
 			 k->type == KEY_SIZE ? "bytes (K, M, G allowed)" :
 			 k->type == KEY_OCTAL ? "an octal number" : "a number",
-			 min, max, k->or_zero ? ", or 0" : "");
+			 min, max, k->or_zero ? ", or 0" : "",
+			 k->choice ? ", or " : "",
+			 k->choice ? k->choice->name : "");
 	return -EINVAL;
 }
 
@@ -143,11 +162,11 @@ set_choice(const struct key *k, void *base, const char *text, char *why,
 	const struct key_choice *c;
 	size_t at;
 
-	for (c = k->choice; c->name; c++)
-		if (!strcmp(c->name, text)) {
-			store(k, base, c->value);
-			return 0;
-		}
+	c = named(k, text);
+	if (c) {
+		store(k, base, c->value);
+		return 0;
+	}
 	at = (size_t)snprintf(why, why_size, "\"%.100s\" is none of its values; "
 			      "give ", text);
 	for (c = k->choice; c->name && at < why_size; c++)
@@ -244,7 +263,7 @@ void
 key_format(const struct key *k, const void *base, char *out, size_t size)
 {
 	const void *at = (const char *)base + k->offset;
-	const struct key_choice *c;
+	const struct key_choice *c = k->choice ? choice_of(k, base) : NULL;
 	const char *text;
 
 	if (is_text(k)) {
@@ -252,8 +271,7 @@ key_format(const struct key *k, const void *base, char *out, size_t size)
 		snprintf(out, size, "%s", text ? text : "");
 	} else if (k->type == KEY_ACCOUNT) {
 		account_format(at, out, size);
-	} else if (k->type == KEY_CHOICE) {
-		c = choice_of(k, base);
+	} else if (k->type == KEY_CHOICE || c) {
 		snprintf(out, size, "%s", c ? c->name : "");
 	} else {
 		format_number(k, load(k, base), out, size);

@@ -263,9 +263,13 @@ ns_readlink(struct namespace *ns, const char *target, struct cred *cred,
 static void readdir_came(void *, int, const char *, const struct mount_name *,
 			 unsigned, uint64_t, int);
 
+/* Not a call of our transport's, but somebody waits for it all the same. */
 static void
 readdir_ask(struct op *op)
 {
+	op->asked_usec = op_now(op);
+	wb_server_foreground_sent(op->server->wb, NFSPROC3_READDIRPLUS, 0,
+				  op->asked_usec);
 	mount_readdir(servers_mounter(op->ns->servers), op->server->address,
 		      op->server->port, &op->walk.fh, op->cred, op->cookie,
 		      op->verifier, readdir_came, op);
@@ -315,6 +319,11 @@ readdir_came(void *arg, int err, const char *text,
 {
 	struct op *op = arg;
 
+	if (!op->ns->stopping)
+		wb_server_foreground_ended(op->server->wb,
+					   NFSPROC3_READDIRPLUS, 0,
+					   op_now(op) - op->asked_usec,
+					   err != -ENOTCONN, op_now(op));
 	if (err)
 		readdir_failed(op, err, text);
 	else if (!nr && !eof)

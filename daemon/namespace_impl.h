@@ -159,6 +159,7 @@ struct op {
 	bool created;
 	char *content;			/* symlink */
 	uint64_t cookie;
+	uint64_t asked_usec;		/* readdir */
 	uint64_t offset;		/* read */
 	uint64_t size, local_end;	/* the file's when it began */
 	uint32_t length, got;

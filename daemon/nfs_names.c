@@ -2,8 +2,8 @@
 /*
  * nfs_names.c - the typed NFSv3 calls of an operation
  *
- * All are foreground: somebody waits.  What each took is told to the pipeline,
- * whose background writes yield to it.  JUKEBOX is nobody's business but ours:
+ * All are foreground: somebody waits; and they go before WRITEs that are waited for
+ * as well, of which there may be many.  JUKEBOX is nobody's business but ours:
  * the same call goes out again after a growing, jittered delay.
  */
 #include <errno.h>
@@ -73,9 +73,6 @@ call_came(void *arg, int err, const void *res, const struct rpc_timing *t)
 		c->reply(op, err, NULL);
 		return;
 	}
-	if (t && t->replied >= t->last_byte)
-		wb_server_foreground(op->server->wb, c->proc,
-				     t->replied - t->last_byte, op_now(op));
 	/* Every result begins with its status. */
 	err = nfs3_errno(*(const nfsstat3 *)res);
 	if (err == -EAGAIN) {
@@ -91,10 +88,13 @@ call_out(struct op *op)
 {
 	struct op_call *c = &op->call;
 	struct rpc_request r = {
-		.proc = c->proc, .class = RPC_FOREGROUND, .cred = op->cred,
+		.proc = c->proc, .class = RPC_FOREGROUND, .ahead = true,
+		.cred = op->cred,
 		.encode = codecs[c->proc].encode, .args = &c->args,
 		.decode = codecs[c->proc].decode,
 		.res_bytes = codecs[c->proc].res_bytes,
+		.reply_bytes = c->proc == NFSPROC3_READ ?
+			       c->args.read.count : 0,
 		.done = call_came, .arg = op,
 	};
 	int err = rpc_client_call(op->server->rpc, &r, NULL);

@@ -174,6 +174,8 @@ server_start(struct server *v, const struct resolved *r,
 	v->wb = v->transport ? wb_server_new(s->wb, &wb, &transport_calls,
 					     v->transport, loop_now(s->loop))
 			     : NULL;
+	if (v->wb)
+		transport_watch(v->transport, v->wb);
 	return v->wb;
 }
 

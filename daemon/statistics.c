@@ -145,6 +145,7 @@ wbt_json(const struct server_stats *s)
 
 	put(j, "depth", s->wbt.depth);
 	put(j, "max_depth", s->wbt.max_depth);
+	put(j, "windows", s->wbt.windows);
 	put(j, "steps_down", s->wbt.steps_down);
 	put(j, "steps_up", s->wbt.steps_up);
 	put_hist(j, "foreground_us", &s->wbt.foreground_us);

@@ -17,6 +17,7 @@
 struct transport {
 	struct loop *loop;
 	struct rpc_client *client;
+	struct wb_server *watcher;
 };
 
 static const enum rpc_class rpc_class_of[] = {
@@ -33,6 +34,30 @@ transport_new(struct loop *loop, struct rpc_client *client)
 	if (t)
 		*t = (struct transport){ .loop = loop, .client = client };
 	return t;
+}
+
+static void
+seen(void *arg, enum rpc_event event, uint32_t proc, uint64_t bytes,
+     const struct rpc_timing *timing)
+{
+	struct transport *t = arg;
+	uint64_t now = loop_now(t->loop), rtt = 0;
+
+	if (event == RPC_SENT) {
+		wb_server_foreground_sent(t->watcher, proc, bytes, now);
+		return;
+	}
+	if (timing->replied > timing->last_byte)
+		rtt = timing->replied - timing->last_byte;
+	wb_server_foreground_ended(t->watcher, proc, bytes, rtt,
+				   event == RPC_ANSWERED, now);
+}
+
+void
+transport_watch(struct transport *t, struct wb_server *server)
+{
+	t->watcher = server;
+	rpc_client_watch(t->client, seen, t);
 }
 
 void
@@ -151,7 +176,6 @@ clear_answer(struct wb_call *call)
 	call->ctime_nsec = 0;
 	call->transmissions = 0;
 	call->sent_usec = 0;
-	call->rtt_usec = 0;
 }
 
 static void
@@ -163,8 +187,6 @@ on_done(void *arg, int err, const void *res, const struct rpc_timing *timing)
 	call->err = err;
 	call->transmissions = timing->transmissions;
 	call->sent_usec = timing->first_byte;
-	if (timing->replied > timing->last_byte && timing->last_byte)
-		call->rtt_usec = timing->replied - timing->last_byte;
 	call->transport = NULL;
 	if (!err && call->kind == WB_CALL_WRITE)
 		take_write(call, res);
@@ -241,7 +263,7 @@ queue_commit(struct transport *t, struct wb_call *call)
 		.count = call->count,
 	};
 	struct rpc_request r = {
-		.proc = NFSPROC3_COMMIT,
+		.proc = NFSPROC3_COMMIT, .apart = true,
 		.encode = xdr_COMMIT3args,
 		.args = &args,
 		.decode = xdr_COMMIT3res,
@@ -332,9 +354,18 @@ transport_drop_data(void *arg, struct wb_call *call)
 		rpc_call_drop_payload(call->transport);
 }
 
+static void
+transport_yield(void *arg, bool yield)
+{
+	struct transport *t = arg;
+
+	rpc_client_yield(t->client, yield);
+}
+
 const struct wb_calls transport_calls = {
 	.queue = transport_queue,
 	.raise = transport_raise,
 	.background_depth = transport_background_depth,
 	.drop_data = transport_drop_data,
+	.yield = transport_yield,
 };

@@ -6,12 +6,16 @@
 #define NFSWB_TRANSPORT_H
 
 #include "daemon/writeback/nfs_calls.h"
+#include "daemon/writeback/server.h"
 #include "rpc/client.h"
 
 struct transport;
 
 /* now comes from the loop.  The client stays the caller's. */
 struct transport *transport_new(struct loop *, struct rpc_client *);
+/* What becomes of the client's foreground calls, the pipeline's or not, is told to
+   this server, which calls through this transport. */
+void transport_watch(struct transport *, struct wb_server *);
 void transport_free(struct transport *);
 /* Whose arg is the struct transport. */
 extern const struct wb_calls transport_calls;

@@ -76,7 +76,7 @@ empty_file_means_the_defaults(void)
 	CU_ASSERT_EQUAL(c->server.slot_table_entries, 64);
 	CU_ASSERT_EQUAL(c->server.nconnect, 1);
 	CU_ASSERT_EQUAL(c->server.resvport, RPC_RESVPORT_AUTO);
-	CU_ASSERT_EQUAL(c->server.wbt_lat_usec, 0);
+	CU_ASSERT_EQUAL(c->server.wbt_lat_usec, WBT_AUTO);
 	CU_ASSERT_EQUAL(c->server.congestion_policy, CONGESTION_SPLIT);
 	config_free(c);
 }

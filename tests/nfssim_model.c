@@ -219,12 +219,18 @@ model_carry(struct model *m, struct model_op *op, enum link_way way,
 uint64_t
 model_congested(const struct model *m, enum link_way way)
 {
+	return model_ahead(m, way, m->params.window_bytes);
+}
+
+uint64_t
+model_ahead(const struct model *m, enum link_way way, uint64_t bytes)
+{
 	uint64_t now = sim_events_now(&m->events);
 	uint64_t nsec = link_backlog(&m->link, way, now), most;
 
 	if (!m->link.bits_per_sec)
 		return 0;
-	most = (uint64_t)((unsigned __int128)m->params.window_bytes * 8 *
+	most = (uint64_t)((unsigned __int128)bytes * 8 *
 			  1000000000 / m->link.bits_per_sec);
 	return nsec > most ? (nsec - most / 2) / 1000 + 1 : 0;
 }

@@ -89,6 +89,8 @@ void model_cancel(struct model *, struct model_op *);
 /* Is more handed over than a socket's buffers would take?  Then, in how many
    microseconds it is half of that; else 0. */
 uint64_t model_congested(const struct model *, enum link_way);
+/* As this, of a socket that keeps so many bytes ahead of the link. */
+uint64_t model_ahead(const struct model *, enum link_way, uint64_t bytes);
 void model_truncate(struct model *, uint64_t file, uint64_t size);
 
 #endif

@@ -283,7 +283,7 @@ drop_data(void *arg, struct wb_call *c)
 }
 
 static const struct wb_calls calls = { queue_call, raise_call,
-				       background_depth, drop_data };
+				       background_depth, drop_data, NULL };
 
 /* --- the namespace --- */
 

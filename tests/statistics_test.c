@@ -195,7 +195,7 @@ keys_are_those_of_the_design(void)
 	has_keys(json_object_get(json_object_get(c, "sync"), "wait_us"),
 		 HIST_KEYS);
 	has_keys(json_object_get(s, "wbt"),
-		 "depth max_depth steps_down steps_up foreground_us");
+		 "depth max_depth windows steps_down steps_up foreground_us");
 	has_keys(json_object_get(json_object_get(s, "ops"), "WRITE"),
 		 "ops transmissions timeouts errors bytes_sent bytes_recv "
 		 "queue_us rtt_us execute_us");

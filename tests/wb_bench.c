@@ -57,7 +57,8 @@ drop_data(void *arg, struct wb_call *c)
 	c->iov_nr = 0;
 }
 
-static const struct wb_calls calls = { queue, raise_class, NULL, drop_data };
+static const struct wb_calls calls = { queue, raise_class, NULL, drop_data,
+				       NULL };
 
 static void
 room(void *arg)

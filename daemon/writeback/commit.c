@@ -10,7 +10,8 @@
  * background pass, when more than half of the file's cached bytes are UNSTABLE
  * (fs/nfs/write.c, nfs_commit_unstable_pages, in its idea).
  *
- * A COMMIT is for the whole file (offset 0, count 0), never a range.  It says no
+ * A COMMIT is for the whole file (offset 0, count 0), not a range, unless the
+ * server's disk must be kept free for others (wbt.c).  It says no
  * more than the range's would: which extents it cleans is decided here, by what
  * was answered before it left.  What it makes the server write beyond those is
  * the file's newer data, due a moment later anyway, and about a second of it at
@@ -304,7 +305,7 @@ due_by_bandwidth(const struct wb_file *f)
 	/* where the window decides, it has a choice */
 	if (s->params.bounds & BOUND_COMMITS)
 		second /= 10;
-	return unstable >= MAX(second, UNSTABLE_MIN) ||
+	return unstable >= wbt_share(&s->wbt, MAX(second, UNSTABLE_MIN)) ||
 	       room_short(f, unstable);
 }
 
@@ -385,12 +386,45 @@ ready(struct wb_file *f, bool waited, uint64_t now)
 	       f->not_before_usec <= now && due(f, waited);
 }
 
+/* Foreground work suffers: no more than that is asked for at a time, from where the
+   oldest lies. */
+static void
+only_a_piece(struct wb_call *call, const struct extent *oldest)
+{
+	struct wb_server *s = oldest->file->server;
+	uint64_t piece = wbt_share(&s->wbt, s->bandwidth.bytes_per_sec);
+
+	if (oldest->file->bytes[EXTENT_UNSTABLE] <= piece)
+		return;
+	call->offset = oldest->offset;
+	call->count = (uint32_t)MAX(MIN(piece, UINT32_MAX), oldest->length);
+}
+
+/* Those that it speaks for; their bytes. */
+static uint64_t
+take_extents(struct commit *c)
+{
+	uint64_t end = c->call.offset + c->call.count, bytes = 0;
+	struct extent *e, *next;
+
+	TAILQ_FOREACH_SAFE(e, &c->file->unstable, link, next) {
+		if (c->call.count &&
+		    (e->offset < c->call.offset || extent_end(e) > end))
+			continue;
+		if (e->state == EXTENT_UNSTABLE)
+			bytes += e->length;
+		extent_list_append(&c->extents, e);
+	}
+	return bytes;
+}
+
 static void
 send_commit(struct wb_file *f, bool waited, uint64_t now)
 {
 	struct wb_server *s = f->server;
 	struct commit *c = TAILQ_FIRST(&s->free_commits);
 	struct extent *e = TAILQ_FIRST(&f->unstable);
+	uint64_t bytes;
 
 	commit_unwant(f);
 	c->file = f;
@@ -402,6 +436,8 @@ send_commit(struct wb_file *f, bool waited, uint64_t now)
 		.cred = cred_ref(e->cred),
 		.done = commit_done,
 	};
+	if (!waited && s->wbt.level && !commit_window_shares(s))
+		only_a_piece(&c->call, e);
 	if (wb_queue(s, &c->call) < 0) {
 		cred_put(c->call.cred);
 		file_wake_at(f, now + SHORT_USEC);
@@ -409,13 +445,12 @@ send_commit(struct wb_file *f, bool waited, uint64_t now)
 	}
 	TAILQ_REMOVE(&s->free_commits, c, link);
 	s->commits_out++;
-	while ((e = TAILQ_FIRST(&f->unstable)))
-		extent_list_append(&c->extents, e);
+	bytes = take_extents(c);
 	f->commit = c;
 	f->commit_soon = false;
-	commit_window_sent(f, &c->trip, waited, now);
+	commit_window_sent(f, &c->trip, bytes, waited, now);
 	s->stats.nfs_nr_commits++;
-	s->commit_bytes += f->bytes[EXTENT_UNSTABLE];
+	s->commit_bytes += bytes;
 }
 
 /* May a COMMIT go at once?  A file that comes as one ends must not be before those

@@ -28,6 +28,7 @@
 
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/commit_window.h"
+#include "daemon/writeback/yield.h"
 
 #define OUT_SHARE 4		/* of the slots */
 #define WIDE_MIN 8
@@ -65,6 +66,7 @@ commit_window_turn(struct wb_server *s, uint64_t now)
 		forget(w, t);
 	if (t && !TAILQ_EMPTY(&s->want_commit))
 		wb_due(s->wb, t->sent_usec + STUCK_USEC);
+	(void)yield_may_commit(s, now);
 }
 
 /* Where they share nothing: each has a thread of the server for as long as its
@@ -84,6 +86,9 @@ commit_window_open(const struct wb_server *s)
 	uint64_t most = MIN(server_backlog(s) / 2,
 			    s->wb->limits.dirty_bytes / 16);
 
+	if (wbt_commit_wait_usec(&s->wbt, s->wb->now) ||
+	    (w->out && w->out >= wbt_commits(&s->wbt, s->wb->now)))
+		return false;
 	if (!(s->params.bounds & BOUND_COMMITS))
 		return true;
 	if (commit_window_shares(s) && w->out < WIDE_MIN)
@@ -129,17 +134,17 @@ commit_window_may_pass(const struct wb_server *s)
 }
 
 void
-commit_window_sent(struct wb_file *f, struct commit_trip *t, bool waited,
-		   uint64_t now)
+commit_window_sent(struct wb_file *f, struct commit_trip *t, uint64_t bytes,
+		   bool waited, uint64_t now)
 {
 	struct wb_server *s = f->server;
 	struct commit_window *w = &s->window_of_commits;
-	uint64_t bytes = f->bytes[EXTENT_UNSTABLE];
 
 	*t = (struct commit_trip) {
 		.bytes = bytes, .sent_usec = now,
-		.telling = w->oldest == f && bytes >= TELLING_BYTES,
-		.counts = true,
+		.telling = w->oldest == f && bytes >= TELLING_BYTES &&
+			   bytes == f->bytes[EXTENT_UNSTABLE],
+		.counts = true, .waited = waited,
 	};
 	if (w->oldest == f)
 		w->until_oldest = OLDEST_EVERY - 1;
@@ -169,6 +174,8 @@ commit_window_ended(struct wb_server *s, struct commit_trip *t, bool ok,
 
 	if (t->counts)
 		forget(w, t);
+	if (!t->waited)
+		yield_committed(s, now - t->sent_usec, now);
 	if (commit_window_shares(s)) {
 		if (--w->wide_left == 0)
 			w->score = SCORE_WIDE - SCORE_FAST;

@@ -22,6 +22,7 @@ struct commit_trip {
 	uint64_t bytes, sent_usec;
 	bool telling;			/* its time tells what the server does */
 	bool counts;			/* in out and out_bytes */
+	bool waited;			/* somebody did, when it was sent */
 	TAILQ_ENTRY(commit_trip) link;
 };
 TAILQ_HEAD(commit_trips, commit_trip);
@@ -44,8 +45,8 @@ bool commit_window_open(const struct wb_server *);
 struct wb_file *commit_window_next(struct wb_server *);
 /* May one that comes now go before those? */
 bool commit_window_may_pass(const struct wb_server *);
-void commit_window_sent(struct wb_file *, struct commit_trip *, bool waited,
-			uint64_t now);
+void commit_window_sent(struct wb_file *, struct commit_trip *, uint64_t bytes,
+			bool waited, uint64_t now);
 /* ok: the server did it. */
 void commit_window_ended(struct wb_server *, struct commit_trip *, bool ok,
 			 uint64_t now);

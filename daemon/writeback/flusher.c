@@ -38,7 +38,8 @@ portion(const struct wb_server *s)
 {
 	uint64_t half = s->bandwidth.bytes_per_sec / 2;
 
-	return MAX(MIN(half, server_backlog(s)), PORTION_MIN);
+	return MAX(MIN(half, server_backlog(s)),
+		   wbt_share(&s->wbt, PORTION_MIN));
 }
 
 static bool
@@ -305,10 +306,12 @@ static bool
 has_enough(const struct wb_server *s)
 {
 	if (!(s->params.bounds & BOUND_PASS) || s->wb->draining ||
-	    (!writeback(s) && !s->window_of_commits.out))
+	    (!writeback(s) && !s->window_of_commits.out &&
+	     !wbt_commit_wait_usec(&s->wbt, s->wb->now)))
 		return false;
 	return s->bytes[EXTENT_WRITEBACK] + s->bytes[EXTENT_UNSTABLE] >
-	       server_backlog(s) + s->window_of_commits.out_bytes;
+	       server_backlog(s) + wbt_share(&s->wbt,
+					     s->window_of_commits.out_bytes);
 }
 
 /* May tails wait until they are whole WRITEs?  Not where the files' shares of

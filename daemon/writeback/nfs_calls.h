@@ -51,7 +51,6 @@ struct wb_call {
 	uint64_t ctime_nsec;
 	unsigned transmissions;
 	uint64_t sent_usec;		/* when its first byte left */
-	uint64_t rtt_usec;		/* from its last byte to the reply */
 	/* the transport's */
 	void *transport;
 };
@@ -61,11 +60,14 @@ struct wb_calls {
 	int (*queue)(void *arg, struct wb_call *);
 	/* Somebody waits for it now; it goes ahead of others of that class. */
 	void (*raise)(void *arg, struct wb_call *, enum wb_class);
-	/* wbt: at most this many background calls in flight */
+	/* wbt: at most this many WRITEs in flight that nobody waits for; and
+	   whether others ask this server, who are to be let through.  Either
+	   may be NULL. */
 	void (*background_depth)(void *arg, unsigned depth);
 	/* READ: what its iov points to may not be written to any more; it is
 	   answered all the same. */
 	void (*drop_data)(void *arg, struct wb_call *);
+	void (*yield)(void *arg, bool);
 };
 
 #endif

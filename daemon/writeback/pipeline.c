@@ -20,6 +20,7 @@
 #include "daemon/writeback/throttle.h"
 #include "daemon/writeback/truncate.h"
 #include "daemon/writeback/write_op.h"
+#include "daemon/writeback/yield.h"
 
 struct wb *
 wb_new(const struct wb_limits *limits, const struct wb_hooks *hooks, void *arg,
@@ -298,8 +299,10 @@ wb_run(struct wb *wb, uint64_t now)
 	run_later(wb);
 	kick_timed(wb, now);
 	run_kicked(wb, now);
-	LIST_FOREACH(s, &wb->servers, link)
+	LIST_FOREACH(s, &wb->servers, link) {
+		yield_turn(s, now);
 		commit_run(s, now);
+	}
 	LIST_FOREACH(s, &wb->servers, link)
 		commit_for_room(s, now);
 	throttle_run(wb, now);

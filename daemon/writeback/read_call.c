@@ -189,8 +189,6 @@ read_answered(struct wb_call *c, uint64_t now)
 	server->wb->now = now;
 	b->state = READ_HERE;		/* not out any more */
 	jukebox_count(server, c);
-	if ((!c->err || c->nfs_status) && c->err != -EAGAIN)
-		wb_server_foreground(server, READ_PROC, c->rtt_usec, now);
 	if (!s)
 		read_free(b);
 	else if (c->err == -EAGAIN && !TAILQ_EMPTY(&b->waits))

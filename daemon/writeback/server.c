@@ -4,8 +4,8 @@
 
 #include "daemon/writeback/commit.h"
 #include "daemon/writeback/pipeline_impl.h"
-#include "daemon/writeback/wbt.h"
 #include "daemon/writeback/write_op.h"
+#include "daemon/writeback/yield.h"
 
 #define SMALL_SYNC_USEC 5000000	/* after one, others are expected */
 #define BANDWIDTH_FIRST (100u << 20)	/* bytes a second, until measured */
@@ -45,7 +45,7 @@ wb_server_new(struct wb *wb, const struct wb_server_params *params,
 		free(s);
 		return NULL;
 	}
-	wbt_init(s);
+	yield_init(s);
 	LIST_INSERT_HEAD(&wb->servers, s, link);
 	return s;
 }
@@ -90,6 +90,6 @@ server_backlog(const struct wb_server *s)
 
 	if (s->small_sync_usec &&
 	    s->wb->now - s->small_sync_usec < SMALL_SYNC_USEC)
-		return second / 8;
-	return second;
+		second /= 8;
+	return wbt_share(&s->wbt, second);
 }

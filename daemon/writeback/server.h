@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "daemon/writeback/nfs_calls.h"
+#include "daemon/writeback/wbt.h"
 
 struct wb;
 struct wb_server;
@@ -38,7 +39,7 @@ struct wb_server_params {
 	enum commit_priority commit_priority;
 	enum commit_rule commit_rule;
 	enum wb_bounds bounds;
-	uint64_t wbt_lat_usec;		/* 0: off */
+	uint64_t wbt_lat_usec;		/* 0: off; WBT_AUTO: by its own round trip */
 	unsigned slot_nr;		/* of the transport's slot table */
 	unsigned write_nr;		/* WRITEs queued and on the wire at most,
 					   set aside; 0: by congestion_bytes, for
@@ -57,10 +58,15 @@ const char *wb_server_name(const struct wb_server *);
 /* The calls_arg it was made with. */
 void *wb_server_calls_arg(const struct wb_server *);
 
-/* wbt: a foreground call of this kind (an NFS procedure number) took so long
-   from its last byte to the reply. */
-void wb_server_foreground(struct wb_server *, unsigned proc, uint64_t rtt_usec,
-			  uint64_t now);
+/* wbt: a foreground call of this NFS procedure, with a payload (either way) of so
+   many bytes, has left as a whole; each such call once. */
+void wb_server_foreground_sent(struct wb_server *, unsigned proc,
+			       uint64_t bytes, uint64_t now);
+/* ... and took so long from its last byte to the reply; ok false: there won't be
+   any. */
+void wb_server_foreground_ended(struct wb_server *, unsigned proc,
+				uint64_t bytes, uint64_t rtt_usec, bool ok,
+				uint64_t now);
 
 /* A call that is not the pipeline's was put off (JUKEBOX). */
 void wb_server_delayed(struct wb_server *);

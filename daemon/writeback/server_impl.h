@@ -56,6 +56,8 @@ struct wb_server {
 	unsigned odd_files;		/* whose verifiers never agreed */
 	bool force_stable;
 	unsigned jukebox_row;		/* files put off since a WRITE was taken */
+	struct wbt wbt;
+	bool yields;			/* as it was told to the transport */
 	const void *jukebox_last;	/* the last of them; to compare only */
 	unsigned window;		/* WRITEs out at most; 0: any */
 	bool less_stable;		/* warned: it grants less than asked */
@@ -65,7 +67,8 @@ struct wb_server {
 };
 
 /* The bytes that may be on their way to stable storage beside what somebody waits
-   for: a second's, an eighth of that while small syncs have to get through. */
+   for: a second's, an eighth of that while small syncs have to get through, less
+   where foreground work suffers (wbt.c). */
 uint64_t server_backlog(const struct wb_server *);
 
 /* Without priorities everything is one class, first in, first out. */

@@ -34,7 +34,7 @@ struct server_stats {
 		uint64_t ahead_bytes, wasted_bytes;
 	} read;
 	struct {
-		uint64_t depth, max_depth, steps_down, steps_up;
+		uint64_t depth, max_depth, windows, steps_down, steps_up;
 		struct hist foreground_us;
 	} wbt;
 };
