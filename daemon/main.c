@@ -112,6 +112,8 @@ raise_nofile(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &rl))
 		return;
+	if (rl.rlim_cur == rl.rlim_max)
+		return;
 	rl.rlim_cur = rl.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &rl))
 		log_warning("the limit of open files stays as it is: %s",
@@ -131,7 +133,7 @@ log_lines(const char *text)
 }
 
 static int
-run(const struct config *config, const char *socket)
+run(const struct config *config, const char *socket, char **argv)
 {
 	struct loop *loop = evloop_new();
 	struct daemon *d;
@@ -142,7 +144,7 @@ run(const struct config *config, const char *socket)
 		log_error("no event loop can be made: %s", strerror(errno));
 		return EXIT_START;
 	}
-	d = daemon_start(loop, config, socket, &error);
+	d = daemon_start(loop, config, socket, argv, &error);
 	if (!d) {
 		log_lines(error);
 		free(error);
@@ -187,9 +189,10 @@ main(int argc, char **argv)
 		log_set_level(o.verbose ? LOG_LEVEL_DEBUG : config->log_level);
 		signal(SIGPIPE, SIG_IGN);
 		signal(SIGHUP, SIG_IGN);
+		daemon_block_signals();
 		raise_nofile();
 		seed_jitter();
-		code = run(config, o.socket);
+		code = run(config, o.socket, argv);
 	}
 	free(error);
 	config_free(config);

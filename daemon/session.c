@@ -146,11 +146,14 @@ slab_room(void *arg)
 static void
 strike(struct session *s)
 {
+	bool kept;
+
 	if (!s->record)
 		return;
-	if (s->record->data_bytes)
-		keep_drop(s->owner->env.keep, s->id);
+	kept = s->record->data_bytes > 0;
 	runtime_ended(s->owner->runtime, s->record);
+	if (kept)		/* last: who is known must have his memory */
+		keep_drop(s->owner->env.keep, s->id);
 	s->record = NULL;
 }
 

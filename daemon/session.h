@@ -18,6 +18,7 @@
 #include "daemon/namespace.h"
 #include "daemon/writeback/slab.h"
 
+struct inherit;
 struct keep;
 struct sessions;
 struct session;
@@ -40,6 +41,10 @@ struct sessions_env {
 struct sessions *sessions_new(const struct sessions_env *, int listen_fd,
 			      const char *runtime_dir, char **error);
 void sessions_free(struct sessions *);
+/* For what is executed in our place: the listening socket, and all memory.  0 or
+   -ENOMEM. */
+int sessions_socket(const struct sessions *);
+int sessions_leave(const struct sessions *, struct inherit *);
 /* Shutdown: accepts no more, drains all rings. */
 void sessions_stop(struct sessions *);
 /* Those that nobody can bring back, and whose data has not all been taken over;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "daemon/keep.h"
 #include "daemon/request.h"
 #include "daemon/session_impl.h"
 
@@ -115,6 +116,24 @@ sessions_stop(struct sessions *o)
 		io_update(s);
 		session_poke(s);
 	}
+}
+
+int
+sessions_socket(const struct sessions *o)
+{
+	return o->listen_fd;
+}
+
+int
+sessions_leave(const struct sessions *o, struct inherit *in)
+{
+	const struct session *s;
+	int err = 0;
+
+	TAILQ_FOREACH(s, &o->list, link)
+		if (!err && s->record)
+			err = keep_leave(in, s->id, &s->memory);
+	return err;
 }
 
 unsigned

@@ -29,6 +29,7 @@
 #include "daemon/session.h"
 #include "daemon/shutdown.h"
 #include "daemon/statistics.h"
+#include "daemon/upgrade.h"
 #include "daemon/wiring.h"
 #include "daemon/writeback/file.h"
 #include "daemon/writeback/pipeline.h"
@@ -48,7 +49,9 @@ struct daemon {
 	struct listening listening;
 	struct sessions *sessions;
 	struct shutdown *shutdown;
-	struct loop_signal *on_term, *on_int;
+	bool stopping;
+	struct upgrade *upgrade;
+	struct loop_signal *on_term, *on_int, *on_usr2;
 };
 
 /* -- the pipeline's hooks, and its turns -- */
@@ -90,6 +93,8 @@ turn(void *arg)
 	wb_run(d->wb, now);
 	if (d->shutdown)
 		shutdown_look(d->shutdown);
+	if (d->upgrade)
+		upgrade_look(d->upgrade);
 	next = wb_deadline(d->wb);
 	now = loop_now(d->loop);
 	if (next == UINT64_MAX)
@@ -163,7 +168,73 @@ asked_to_stop(void *arg)
 {
 	struct daemon *d = arg;
 
+	d->stopping = true;
+	upgrade_cancel(d->upgrade);
 	shutdown_begin(d->shutdown);
+}
+
+static void
+asked_to_execute_anew(void *arg)
+{
+	struct daemon *d = arg;
+
+	if (!d->stopping)
+		upgrade_begin(d->upgrade);
+}
+
+/* -- executed anew -- */
+
+static void
+hold(void *arg, bool on)
+{
+	struct daemon *d = arg;
+
+	wb_hold(d->wb, on);
+}
+
+static bool
+is_quiet(void *arg)
+{
+	struct daemon *d = arg;
+
+	return wb_is_quiet(d->wb);
+}
+
+static void
+signals(int how)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGUSR2);
+	sigprocmask(how, &set, NULL);
+}
+
+void
+daemon_block_signals(void)
+{
+	signals(SIG_BLOCK);
+}
+
+static void
+block(void *arg, bool on)
+{
+	(void)arg;
+	signals(on ? SIG_BLOCK : SIG_UNBLOCK);
+}
+
+static int
+leave(void *arg, struct inherit *in)
+{
+	struct daemon *d = arg;
+	int err = listen_leave(&d->listening, sessions_socket(d->sessions),
+			       in);
+
+	if (!err)
+		err = sessions_leave(d->sessions, in);
+	return err ? err : keep_leave_rest(d->keep, in);
 }
 
 /* -- what outlives us -- */
@@ -265,6 +336,19 @@ start_sessions(struct daemon *d, char **error)
 }
 
 static int
+start_upgrade(struct daemon *d, char **argv)
+{
+	struct upgrade_env env = {
+		.loop = d->loop, .argv = argv, .notify = d->notify,
+		.hold = hold, .is_quiet = is_quiet, .block = block, .leave = leave,
+		.arg = d,
+	};
+
+	d->upgrade = upgrade_new(&env);
+	return d->upgrade ? 0 : -1;
+}
+
+static int
 start_signals(struct daemon *d)
 {
 	struct shutdown_env env = {
@@ -276,17 +360,22 @@ start_signals(struct daemon *d)
 	d->shutdown = shutdown_new(&env);
 	d->on_term = evloop_signal(d->loop, SIGTERM, asked_to_stop, d);
 	d->on_int = evloop_signal(d->loop, SIGINT, asked_to_stop, d);
-	return d->shutdown && d->on_term && d->on_int ? 0 : -1;
+	d->on_usr2 = evloop_signal(d->loop, SIGUSR2, asked_to_execute_anew, d);
+	if (!d->shutdown || !d->on_term || !d->on_int || !d->on_usr2)
+		return -1;
+	signals(SIG_UNBLOCK);
+	return 0;
 }
 
 static int
-start_all(struct daemon *d, const char *socket, char **error)
+start_all(struct daemon *d, const char *socket, char **argv, char **error)
 {
 	if (start_instance(d) || start_pipeline(d) || start_namespace(d) ||
 	    start_keeping(d) ||
 	    listen_open(&d->listening, d->config, socket, &d->inherit,
 			error) ||
-	    start_sessions(d, error) || start_signals(d))
+	    start_sessions(d, error) || start_upgrade(d, argv) ||
+	    start_signals(d))
 		return -1;
 	inherit_free(&d->inherit);
 	return 0;
@@ -294,7 +383,7 @@ start_all(struct daemon *d, const char *socket, char **error)
 
 struct daemon *
 daemon_start(struct loop *loop, const struct config *config,
-	     const char *socket, char **error)
+	     const char *socket, char **argv, char **error)
 {
 	struct daemon *d = calloc(1, sizeof *d);
 
@@ -304,7 +393,7 @@ daemon_start(struct loop *loop, const struct config *config,
 		d->config = config;
 		d->listening.fd = d->listening.lock_fd = -1;
 	}
-	if (!d || start_all(d, socket, error)) {
+	if (!d || start_all(d, socket, argv, error)) {
 		if (!*error)
 			*error = strdup("out of memory; try again");
 		if (d)
@@ -324,8 +413,11 @@ daemon_stop(struct daemon *d)
 {
 	bool clean = d->shutdown && shutdown_clean(d->shutdown);
 
+	evloop_signal_free(d->on_usr2);
 	evloop_signal_free(d->on_int);
 	evloop_signal_free(d->on_term);
+	upgrade_free(d->upgrade);
+	d->upgrade = NULL;
 	shutdown_free(d->shutdown);
 	d->shutdown = NULL;
 	if (d->sessions)

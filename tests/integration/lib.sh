@@ -125,6 +125,7 @@ copy_programs() {
 	mkdir "$tmp/programs"
 	cp -L "$top_builddir/.libs/nfswb" "$top_builddir/.libs/libnfswb.so.0" \
 		"$top_builddir/tests/integration/.libs/do" \
+		"$top_builddir/tests/integration/.libs/ledger" \
 		"$top_builddir/tests/integration/.libs/storm" "$tmp/programs" ||
 		bail "build first: make all check TESTS="
 	chmod -R a+rX "$tmp/programs"
