@@ -7,14 +7,14 @@
  *	  │ it fails           │ it says yes
  *	  ├────────────────────┤
  *	  │                    ▼
- *	  │                  QUIET: no WRITE is begun, those that are out are waited
- *	  │                    │    for, a moment at most
+ *	  │                  QUIET: no WRITE or truncation is begun, those that are
+ *	  │                    │    out are waited for, a moment at most
  *	  │ execve fails       ▼
  *	  └────────────────── execve: never comes back
  *
  * The new program gets the listening socket and the sessions' memory; to the
  * clients we have died, and come back at once: they resume, as after any death
- * of ours.  A WRITE that is cut off would close its range to newer data for
+ * of ours.  A WRITE that is cut off closes its range to newer data for
  * late_duplicate_sec; that is what QUIET is for.
  *
  * The signals that stop us are blocked across execve, or one that comes before
@@ -38,7 +38,7 @@
 #include "daemon/peer.h"
 
 #define CHECK_USEC	10000000	/* the check may take so long */
-#define QUIET_USEC	300000
+#define QUIET_USEC	500000
 
 extern char **environ;
 

@@ -749,11 +749,22 @@ pipeline_that_is_held_begins_no_write_and_is_quiet_when_all_are_answered(void)
 	answer_all(WB_CALL_WRITE, 0, 1);
 	CU_ASSERT(wb_is_quiet(b.wb));
 	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_WRITE), 0);
+	file_truncate(h->file, h->cred, 100, b.now, bench_done, &d);
+	bench_turn(&b);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_SETSIZE), 0);
 	b.poked = false;
 	wb_hold(b.wb, false);
 	CU_ASSERT(b.poked);
+	bench_turn(&b);
+	while (bench_count(&b, WB_CALL_WRITE))
+		answer_all(WB_CALL_WRITE, 0, 1);
+	CU_ASSERT_EQUAL(bench_count(&b, WB_CALL_SETSIZE), 1);
+	wb_hold(b.wb, true);
+	CU_ASSERT(!wb_is_quiet(b.wb));
+	wb_hold(b.wb, false);
 	bench_serve(&b, 1);
-	CU_ASSERT_EQUAL(d.nr, 2);
+	CU_ASSERT(wb_is_quiet(b.wb));
+	CU_ASSERT_EQUAL(d.nr, 3);
 	CU_ASSERT_EQUAL(d.err, 0);
 	bench_free(&b);
 }

@@ -360,9 +360,17 @@ wb_drain(struct wb *wb, uint64_t now)
 void
 wb_hold(struct wb *wb, bool hold)
 {
+	struct wb_server *s;
+	struct wb_file *f, *next;
+
 	wb->held = hold;
-	if (!hold)
-		wb_poke(wb);
+	if (hold)
+		return;
+	LIST_FOREACH(s, &wb->servers, link)
+		HASH_ITER(hh, s->files, f, next)
+			if (!TAILQ_EMPTY(&f->truncations))
+				file_kick(f);
+	wb_poke(wb);
 }
 
 bool
@@ -371,7 +379,7 @@ wb_is_quiet(const struct wb *wb)
 	const struct wb_server *s;
 
 	LIST_FOREACH(s, &wb->servers, link)
-		if (s->ops_out)
+		if (s->ops_out || s->truncations_out)
 			return false;
 	return true;
 }

@@ -73,8 +73,8 @@ int wb_sync(struct wb *, bool (*match)(void *arg, struct wb_file *),
 
 /* Shutdown: from now on everything is written back as fast as may be. */
 void wb_drain(struct wb *, uint64_t now);
-/* No WRITE is begun from now on, until told otherwise; those that are out are
-   waited for.  Are there such? */
+/* No WRITE or truncation is begun from now on, until told otherwise.  Quiet: none
+   is out. */
 void wb_hold(struct wb *, bool hold);
 bool wb_is_quiet(const struct wb *);
 /* Is something overdue that no server, no delay and nobody else holds up?  Then

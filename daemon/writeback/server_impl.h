@@ -35,7 +35,7 @@ struct wb_server {
 					   queued */
 	uint64_t answered_usec;		/* a WRITE or COMMIT was, last */
 	struct commit_list free_commits;
-	unsigned commits_out;
+	unsigned commits_out, truncations_out;
 	struct file_list want_commit;	/* a COMMIT is due, and can't go yet, */
 	struct file_list want_waited;	/* ... and somebody waits for it */
 	struct commit *commits;

@@ -80,6 +80,7 @@ setsize_done(struct wb_call *c, uint64_t now)
 	struct wb_handle *h;
 
 	f->server->wb->now = now;
+	f->server->truncations_out--;
 	jukebox_count(f->server, c);
 	/* another copy, or one that was given up, may still cut */
 	if (c->transmissions > 1 || c->err == -ETIMEDOUT)
@@ -113,16 +114,18 @@ truncate_check(struct wb_file *f, uint64_t now)
 	struct truncation *t = TAILQ_FIRST(&f->truncations);
 	struct wb_server *s = f->server;
 
-	if (!t || t->out || f->paused || f->nr[EXTENT_WRITEBACK] ||
+	if (!t || t->out || f->paused || s->wb->held || f->nr[EXTENT_WRITEBACK] ||
 	    f->not_before_usec > now)
 		return;
 	late_expire(f, now);
 	if (late_overlaps(f, 0, UINT64_MAX))
 		return;
-	if (wb_queue(s, &t->call) < 0)
+	if (wb_queue(s, &t->call) < 0) {
 		file_wake_at(f, now + SHORT_USEC);
-	else
+	} else {
 		t->out = true;
+		s->truncations_out++;
+	}
 }
 
 void
