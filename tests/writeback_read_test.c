@@ -75,7 +75,6 @@ finish_call(struct wb_call *c, int err)
 	c->ctime_nsec = sv.ctime;
 	c->transmissions = 1;
 	c->sent_usec = b.now;
-	c->rtt_usec = 100;
 	c->done(c, b.now);
 	bench_turn(&b);
 }
