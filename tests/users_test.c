@@ -90,7 +90,7 @@ idle_time_is_worth_one_second_at_most(void)
 {
 	start(RATE);
 	say(RATE);
-	vloop_pass(t.loop, 3600ull * SECOND);
+	vloop_pass(t.loop, 10 * SECOND);
 	CU_ASSERT(user_may_read(t.user, &t.wait[0]));
 	say(RATE + 1);
 	CU_ASSERT_FALSE(user_may_read(t.user, &t.wait[0]));
