@@ -18,7 +18,7 @@ server_start
 nfswbd_config 'slab_bytes = 4M' 'dirty_bytes = 16M' \
 	'dirty_background_bytes = 512K' 'late_duplicate_sec = 1' \
 	'grace_sec = 5'
-managed
+managed -l "$tmp/nfswbd.sock"
 manage start > "$tmp/heard" || bail "nfswbd does not start"
 
 app_dies() {
