@@ -695,6 +695,136 @@ read_sees_what_was_accepted_and_zeros_between(void)
 	rig_free(g);
 }
 
+/* On the server, and nothing of it here any more. */
+#define STORED 300001u
+static unsigned char stored_bytes[STORED];
+
+static void
+store_it(struct rig *g)
+{
+	struct client a;
+	unsigned i;
+	int f;
+
+	for (i = 0; i < STORED; i++)
+		stored_bytes[i] = (unsigned char)(i * 7 + (i >> 8));
+	bystander(g, &a);
+	f = client_open(&a, "stored", O_RDWR | O_CREAT);
+	CU_ASSERT_EQUAL(client_write(&a, (uint32_t)f, 0, stored_bytes, STORED),
+			0);
+	CU_ASSERT_EQUAL(client_fsync(&a, (uint32_t)f), 0);
+	client_close(&a);
+	rig_pass(g, 1000000);
+}
+
+static void
+what_is_read_lies_where_the_reply_says(void)
+{
+	nfswb_args q = { .type = NFSWB_READ_PLACE };
+	nfswb_range_args *a = &q.nfswb_args_u.read_place;
+	struct rig *g = rig_new();
+	const nfswb_read_place_res *r;
+	struct client c;
+	uint64_t at = 0;
+	unsigned i;
+
+	store_it(g);
+	client_connect(g, &c);
+	CU_ASSERT_EQUAL(client_hello(&c, 0, 0), 0);
+	a->file = (u_int)client_open(&c, "stored", O_RDONLY);
+	while (at < STORED) {
+		a->offset = at;
+		a->length = 1u << 30;
+		CU_ASSERT_EQUAL_FATAL(client_call(&c, &q), 0);
+		r = &c.reply.answer.nfswb_answer_u.res.nfswb_res_u.read_place;
+		CU_ASSERT_EQUAL(r->data.data_len, 0);
+		CU_ASSERT_FATAL(r->pieces.pieces_len > 0);
+		for (i = 0; i < r->pieces.pieces_len; i++) {
+			const nfswb_piece *p = &r->pieces.pieces_val[i];
+
+			CU_ASSERT_FATAL(at + p->length <= STORED);
+			CU_ASSERT_EQUAL(memcmp(c.view.data + p->place,
+					       stored_bytes + at, p->length),
+					0);
+			CU_ASSERT(nfswb_mark_took(
+				&c.view.mark[p->place / RIG_CHUNK], p->mark,
+				p->length));
+			at += p->length;
+		}
+		CU_ASSERT_EQUAL(r->eof, at == STORED);
+	}
+	/* by READ it comes in the message, all of it */
+	q.type = NFSWB_READ;
+	a->offset = 0;
+	CU_ASSERT_EQUAL(client_call(&c, &q), 0);
+	CU_ASSERT_EQUAL(c.reply.answer.nfswb_answer_u.res.nfswb_res_u.read
+			.data.data_len, STORED);
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
+session_without_memory_reads_all_in_one_message(void)
+{
+	nfswb_args q = { .type = NFSWB_READ };
+	nfswb_range_args *a = &q.nfswb_args_u.read;
+	struct rig *g = rig_new();
+	const nfswb_read_res *r;
+	struct client c;
+	unsigned i;
+
+	store_it(g);
+	bystander(g, &c);
+	a->file = (u_int)client_open(&c, "stored", O_RDONLY);
+	for (i = 0; i < 3; i++) {
+		a->offset = i * 1000;
+		a->length = i == 2 ? 5000 : 1u << 30;
+		CU_ASSERT_EQUAL_FATAL(client_call(&c, &q), 0);
+		r = &c.reply.answer.nfswb_answer_u.res.nfswb_res_u.read;
+		CU_ASSERT_EQUAL_FATAL(r->data.data_len,
+				      i == 2 ? 5000 : STORED - i * 1000);
+		CU_ASSERT_EQUAL(memcmp(r->data.data_val, stored_bytes +
+				       i * 1000, r->data.data_len), 0);
+		CU_ASSERT_EQUAL(r->eof, i < 2);
+	}
+	q.type = NFSWB_READ_PLACE;
+	CU_ASSERT_EQUAL(client_call(&c, &q), EINVAL);
+	client_close(&c);
+	rig_free(g);
+}
+
+/* Whoever ends while a READ is out: no reply, no harm. */
+static void
+read_under_way_outlives_its_client_and_the_daemon(void)
+{
+	nfswb_args q = { .type = NFSWB_READ_PLACE };
+	nfswb_range_args *a = &q.nfswb_args_u.read_place;
+	struct client c[3];
+	struct rig *g = rig_new();
+	unsigned i;
+
+	store_it(g);
+	for (i = 0; i < 3; i++) {
+		client_connect(g, &c[i]);
+		CU_ASSERT_EQUAL(client_hello(&c[i], i == 2 ?
+					     NFSWB_HELLO_INLINE : 0, 0), 0);
+		CU_ASSERT(client_open(&c[i], "stored", O_RDONLY) >= 0);
+	}
+	rig_hold(g, true);
+	a->length = STORED;
+	for (i = 0; i < 3; i++) {
+		q.type = i == 2 ? NFSWB_READ : NFSWB_READ_PLACE;
+		client_send(&c[i], &q);
+		rig_pass(g, 1000);
+	}
+	client_close(&c[0]);
+	rig_pass(g, 1000);
+	CU_ASSERT_FALSE(client_is_closed(&c[1]));
+	rig_free(g);
+	client_close(&c[1]);
+	client_close(&c[2]);
+}
+
 static void
 open_that_fails_says_why(void)
 {
@@ -1472,6 +1602,9 @@ UNIT_TESTS(session,
 	UNIT(inline_write_to_a_full_slab_of_failed_data_says_why),
 	UNIT(handles_keep_to_their_open_mode),
 	UNIT(read_sees_what_was_accepted_and_zeros_between),
+	UNIT(what_is_read_lies_where_the_reply_says),
+	UNIT(session_without_memory_reads_all_in_one_message),
+	UNIT(read_under_way_outlives_its_client_and_the_daemon),
 	UNIT(open_that_fails_says_why),
 	UNIT(names_changed_for_an_instance_that_died_are_changed_once),
 	UNIT(limits_of_a_uid_hold),

@@ -460,6 +460,19 @@ what_is_on_the_way_when_it_is_written_is_told_to_who_waits_and_no_other(void)
 }
 
 static void
+what_is_dirty_already_is_told_to_who_asked_and_no_other(void)
+{
+	begin(4 * MIB);
+	CU_ASSERT(bench_write(&b, h, 5 * RSIZE, 1000, 'x'));
+	CU_ASSERT_EQUAL(ask(&told, 5 * RSIZE, RSIZE), 0);
+	CU_ASSERT_PTR_NULL(read_find(b.slab, h->file, 5 * RSIZE));
+	serve_reads();
+	CU_ASSERT(is_told(&told, 5 * RSIZE, RSIZE, 0));
+	CU_ASSERT_PTR_NULL(read_find(b.slab, h->file, 5 * RSIZE));
+	end();
+}
+
+static void
 read_ahead_that_was_overtaken_by_a_write_is_never_told(void)
 {
 	begin(4 * MIB);
@@ -887,6 +900,7 @@ UNIT_TESTS(writeback_read,
 	UNIT(place_that_was_used_anew_has_another_mark),
 	UNIT(write_drops_what_was_read_of_its_range_and_nothing_else),
 	UNIT(what_is_on_the_way_when_it_is_written_is_told_to_who_waits_and_no_other),
+	UNIT(what_is_dirty_already_is_told_to_who_asked_and_no_other),
 	UNIT(read_ahead_that_was_overtaken_by_a_write_is_never_told),
 	UNIT(nothing_is_read_ahead_of_what_is_here),
 	UNIT(truncating_and_opening_drop_all_that_was_read),
