@@ -415,7 +415,8 @@ a_record_that_ends_before_its_payload_is_eio(void)
 		uint32_t says, has;
 	} lie[] = { { 1000, 0 }, { 1000, 1 }, { 1000, 996 }, { MIB, 70000 },
 		    { UINT32_MAX, 1000 }, { 0x80000000u, 0 }, { 5, 5 },
-		    { 5, 7 }, { 7, 7 } };
+		    { 5, 7 }, { 7, 7 }, { 70001, 70001 },
+		    { MIB - 1, MIB - 1 }, { MIB - 2, MIB - 1 } };
 	struct reading r, next;
 	unsigned i;
 
