@@ -519,7 +519,7 @@ stop_takes_over_at_once_what_was_kept(void)
 	rig_pass(l.second, 1000);
 	CU_ASSERT(!server_has(l.second, "f", 0, "x", 1));
 	sessions_stop(rig_sessions(l.second));
-	rig_pass(l.second, 60 * SECOND);
+	rig_pass(l.second, SECOND);	/* grace is longer */
 	CU_ASSERT(server_has(l.second, "f", 0, "x", 1));
 	CU_ASSERT_EQUAL(sessions_left(rig_sessions(l.second)), 0);
 	client_close(&o);
