@@ -701,6 +701,25 @@ end_that_is_not_written_yet_is_a_hole(void)
 }
 
 static void
+hole_is_told_as_far_as_it_was_asked_for(void)
+{
+	struct wb_call *c;
+
+	begin(1000);
+	CU_ASSERT(bench_write(&b, h, 4 * MIB, 10, 'x'));
+	CU_ASSERT_EQUAL(ask(&told, 0, 500), 0);
+	c = take_read();
+	answer(c);			/* the rest of it stays here */
+	CU_ASSERT_PTR_NOT_NULL(read_find(b.slab, h->file, 999));
+	CU_ASSERT(bench_write(&b, h, 3 * RSIZE, 1000, 'y'));
+	bench_serve(&b, 7);
+	CU_ASSERT(ask(&told, 500, 4 * RSIZE) >= 0);
+	CU_ASSERT(told.r.length <= 3 * RSIZE - 500);
+	serve_reads();
+	end();
+}
+
+static void
 hole_stays_one_though_its_end_is_written_meanwhile(void)
 {
 	struct bench_done d = { 0 };
@@ -912,6 +931,7 @@ UNIT_TESTS(writeback_read,
 	UNIT(what_is_refused_ahead_is_asked_again_when_it_is_wanted),
 	UNIT(jukebox_is_asked_again_later_unless_nobody_waits),
 	UNIT(end_that_is_not_written_yet_is_a_hole),
+	UNIT(hole_is_told_as_far_as_it_was_asked_for),
 	UNIT(hole_stays_one_though_its_end_is_written_meanwhile),
 	UNIT(file_that_another_client_has_cut_ends_there),
 	UNIT(append_under_way_does_not_lose_its_place_to_a_read_at_the_end),

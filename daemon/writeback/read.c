@@ -79,14 +79,15 @@ add_block(struct read_block *b, uint64_t at, uint64_t end,
 	return at;
 }
 
-/* Behind the end of the server's file. */
+/* Behind the end of the server's file, as far as it was asked: in there nothing was
+   changed since. */
 static void
 add_hole(const struct read_block *b, uint64_t at, uint64_t end, uint64_t size,
 	 struct read_result *out)
 {
 	uint64_t ours = MAX(b->local_end, file_local_end(b->file));
 
-	end = MIN(end, MIN(size, ours));
+	end = MIN(MIN(end, b->offset + b->asked), MIN(size, ours));
 	if (at < end && out->nr < READ_PIECES)
 		add_piece(out, NFSWB_PLACE_ZEROS, 0, (uint32_t)(end - at));
 }
