@@ -174,6 +174,42 @@ server_that_writes_nothing_back_holds_three_quarters(void)
 	bench_free(&b);
 }
 
+/* Two servers, one with more than half of what may be dirtied. */
+static void
+server_above_its_fair_share_is_slowed_where_room_is_short(void)
+{
+	struct bench_options o = {
+		.slab_bytes = 32 * MIB, .dirty_bytes = 16 * MIB,
+		.background_bytes = 8 * MIB,
+	};
+	struct wb_server *first, *second;
+	struct wb_handle *h[2];
+	struct bench b;
+
+	bench_init(&b, &o);
+	first = b.server;
+	second = wb_server_new(b.wb, &b.params, first->calls,
+			       first->calls_arg, b.now);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(second);
+	h[0] = bench_open(&b, 1, 10, O_RDWR);
+	b.server = second;
+	h[1] = bench_open(&b, 2, 10, O_RDWR);
+	CU_ASSERT_FATAL(bench_write(&b, h[0], 0, 8 * MIB, 'a'));
+	CU_ASSERT_FATAL(bench_write(&b, h[1], 0, 7 * MIB / 2, 'a'));
+	b.wb->limits.dirty_background_bytes = 4 * MIB;
+
+	first->drain.bytes_per_sec = 100 * MIB;
+	second->drain.bytes_per_sec = MIB;
+	CU_ASSERT(pace_ratio(first) > PACE_ONE * 3 / 4);
+	second->drain.bytes_per_sec = 100 * MIB;
+	CU_ASSERT_EQUAL(pace_ratio(first), PACE_ONE / 4);
+	CU_ASSERT(pace_ratio(second) > PACE_ONE * 3 / 4);
+	first->drain.bytes_per_sec = MIB;
+	CU_ASSERT_EQUAL(pace_ratio(first), PACE_ONE / 4);
+	bench_serve(&b, 1);
+	bench_free(&b);
+}
+
 /* A session's grants are of the server that it wrote to last. */
 static void
 grants_go_with_the_session_to_its_new_server(void)
@@ -258,6 +294,7 @@ UNIT_TESTS(writeback_pace,
 	UNIT(paced_writer_waits_for_its_time_and_200_ms_at_most),
 	UNIT(data_in_messages_is_paced_too),
 	UNIT(server_that_writes_nothing_back_holds_three_quarters),
+	UNIT(server_above_its_fair_share_is_slowed_where_room_is_short),
 	UNIT(grants_go_with_the_session_to_its_new_server),
 	UNIT(room_that_is_not_filled_comes_back_for_who_waits),
 	UNIT(writer_in_the_foreground_writes_and_waits_for_that),
