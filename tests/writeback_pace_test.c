@@ -49,6 +49,24 @@ drain_rate_is_that_of_the_time_with_work(void)
 	CU_ASSERT_EQUAL(drained(5 * MIB, 30, 0), 100 * MIB);
 }
 
+static void
+drain_rate_stays_while_a_commit_takes_its_time_and_falls_when_nothing_comes(void)
+{
+	uint64_t now = 1000000, end = now + 3000000;
+	struct drain d;
+
+	drain_init(&d, 100 * MIB);
+	for (; now < end; now += 100000)
+		drain_turn(&d, true, now);
+	CU_ASSERT_EQUAL(d.bytes_per_sec, 100 * MIB);
+	drain_stable(&d, 150 * MIB);		/* of those 3 s */
+	drain_turn(&d, true, now);
+	CU_ASSERT(d.bytes_per_sec > 49 * MIB && d.bytes_per_sec < 51 * MIB);
+	for (end = now + 30000000; now < end; now += 100000)
+		drain_turn(&d, true, now);
+	CU_ASSERT(d.bytes_per_sec < MIB);
+}
+
 /* ---- the bench ---- */
 
 /* A slow server, and so much written that its writers are paced. */
@@ -291,6 +309,7 @@ writer_in_the_foreground_writes_and_waits_for_that(void)
 
 UNIT_TESTS(writeback_pace,
 	UNIT(drain_rate_is_that_of_the_time_with_work),
+	UNIT(drain_rate_stays_while_a_commit_takes_its_time_and_falls_when_nothing_comes),
 	UNIT(paced_writer_waits_for_its_time_and_200_ms_at_most),
 	UNIT(data_in_messages_is_paced_too),
 	UNIT(server_that_writes_nothing_back_holds_three_quarters),
