@@ -261,7 +261,8 @@ end_go_on(struct session *s)
 
 /*
  * One thread of the client may wait for room, another for the tail; they ask by
- * the same word.  So while anybody waits, a tail that moved is told by a bell.
+ * the same word.  So while anybody waits, a tail that moved is told by a bell,
+ * unless the client said that it is room alone.
  */
 static void
 serve(struct session *s)
@@ -275,7 +276,7 @@ serve(struct session *s)
 		return;
 	s->tail_told = s->tail;
 	slab_usage(s->slab, session_now(s), &u);
-	if (waits || u.waiting != WAIT_NONE)
+	if ((waits || u.waiting != WAIT_NONE) && u.wants_tail)
 		io_bell(s);
 }
 

@@ -133,6 +133,8 @@ enum nfswb_sleep {
 				   ring is half full or half your room is used */
 };
 
+#define NFSWB_WANT_ROOM (1u << 31)	/* in want, beside bytes */
+
 struct nfswb_control {
 	/* written once by the daemon, before the memfd is handed out */
 	uint64_t magic;
@@ -152,7 +154,8 @@ struct nfswb_control {
 	   the daemon exchanges c_waits to 0 before it serves.  Having taken
 	   it, the daemon owes a bell when the tail has moved or room was
 	   granted, whichever comes first; who still lacks something then sets
-	   c_waits again. */
+	   c_waits again.  With NFSWB_WANT_ROOM in want, nobody waits for the
+	   tail, and no bell is owed for that. */
 	_Alignas(NFSWB_LINE) _Atomic uint32_t c_waits;
 	_Atomic uint32_t want;
 	_Atomic uint32_t want_chunk;

@@ -139,6 +139,7 @@ post_wait_shared(struct nfswb *wb, struct nfswb_file *f, uint64_t deadline)
 	if (is_taken(wb, position))
 		return 0;
 	wait_begin(wb, &w, WAKE_BELL);
+	wb->tail_waiter_nr++;
 	while (rc == 0) {
 		room_ask(wb, NFSWB_NO_CHUNK);
 		if (is_taken(wb, position))
@@ -151,6 +152,7 @@ post_wait_shared(struct nfswb *wb, struct nfswb_file *f, uint64_t deadline)
 		room_ring(wb);
 		rc = wait_more(wb, &w, deadline);
 	}
+	wb->tail_waiter_nr--;
 	wait_end(wb, &w);
 	return rc;
 }

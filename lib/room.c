@@ -242,11 +242,13 @@ void
 room_ask(struct nfswb *wb, uint32_t chunk)
 {
 	struct nfswb_control *c = wb->shm.control;
-	uint64_t want = wb->want_bytes;
+	uint32_t want = INT32_MAX;
 
-	if (want > INT32_MAX)
-		want = INT32_MAX;
-	atomic_store_explicit(&c->want, (uint32_t)want, memory_order_relaxed);
+	if (wb->want_bytes < want)
+		want = (uint32_t)wb->want_bytes;
+	if (want && !wb->tail_waiter_nr)
+		want |= NFSWB_WANT_ROOM;
+	atomic_store_explicit(&c->want, want, memory_order_relaxed);
 	if (chunk != NFSWB_NO_CHUNK || wb->chunkless_nr)
 		atomic_store_explicit(&c->want_chunk, chunk,
 				      memory_order_relaxed);
@@ -292,11 +294,16 @@ wait_for_room(struct nfswb *wb, struct nfswb_file *f, const struct need *need,
 static int
 wait_for_slot(struct nfswb *wb, struct waiter *w, uint64_t deadline)
 {
+	int rc = 0;
+
+	wb->tail_waiter_nr++;
 	room_ask(wb, NFSWB_NO_CHUNK);
-	if (post_has_slot(wb))
-		return 0;
-	room_ring(wb);
-	return wait_more(wb, w, deadline);
+	if (!post_has_slot(wb)) {
+		room_ring(wb);
+		rc = wait_more(wb, w, deadline);
+	}
+	wb->tail_waiter_nr--;
+	return rc;
 }
 
 /* No grant for a while: is it failed data that fills the slab? */

@@ -1193,6 +1193,57 @@ who_waits_for_the_tail_gets_a_bell(void)
 	rig_free(g);
 }
 
+/* The bells of a session that asks for so much while the ring has one entry more,
+   until the server answers and until it has. */
+static void
+bells_of_who_asks(uint32_t want, unsigned *before, unsigned *after)
+{
+	static unsigned char data[RIG_CHUNK];
+	nfswb_args a = { .type = NFSWB_STATISTICS };
+	struct rig *g = rig_new();
+	struct client c;
+	unsigned bells;
+	int f, i;
+
+	client_connect(g, &c);
+	CU_ASSERT_EQUAL(client_hello(&c, 0, 1 << 20), 0);
+	f = client_open(&c, "f", O_RDWR | O_CREAT);
+	rig_hold(g, true);
+	for (i = 0; i < 15; i++) {	/* all chunks but one */
+		CU_ASSERT(client_post(&c, (uint32_t)f,
+				      (uint64_t)i * RIG_CHUNK, data,
+				      RIG_CHUNK));
+		rig_pass(g, 2000);
+	}
+	client_call(&c, &a);
+	bells = c.bells;
+	CU_ASSERT(client_post(&c, (uint32_t)f, 15 * RIG_CHUNK, data,
+			      RIG_CHUNK));
+	client_wants(&c, want);
+	client_bell(&c);
+	rig_pass(g, 2000);
+	CU_ASSERT_EQUAL(atomic_load(&c.view.control->tail), c.head);
+	client_call(&c, &a);
+	*before = c.bells - bells;
+	rig_hold(g, false);
+	rig_pass(g, 1000000);
+	client_call(&c, &a);
+	*after = c.bells - bells - *before;
+	client_close(&c);
+	rig_free(g);
+}
+
+static void
+who_waits_for_room_alone_gets_no_bell_for_the_tail(void)
+{
+	unsigned before, after;
+
+	bells_of_who_asks(RIG_CHUNK, &before, &after);
+	CU_ASSERT(before == 1 && after >= 1);
+	bells_of_who_asks(RIG_CHUNK | NFSWB_WANT_ROOM, &before, &after);
+	CU_ASSERT(before == 0 && after >= 1);
+}
+
 static void
 head_out_of_range_closes_only_that_session(void)
 {
@@ -1619,6 +1670,7 @@ UNIT_TESTS(session,
 	UNIT(active_session_is_looked_at_without_a_bell),
 	UNIT(session_without_room_is_not_looked_at_until_a_bell),
 	UNIT(who_waits_for_the_tail_gets_a_bell),
+	UNIT(who_waits_for_room_alone_gets_no_bell_for_the_tail),
 	UNIT(head_out_of_range_closes_only_that_session),
 	UNIT(garbage_in_the_ring_closes_only_that_session),
 	UNIT(second_open_sets_the_shared_flag_and_the_last_but_one_clears_it),

@@ -295,6 +295,7 @@ slab_usage(const struct slab *s, uint64_t now, struct slab_usage *u)
 	u->clean = s->bytes[EXTENT_CLEAN];
 	u->waiting = s->waiting ? s->waiting_for :
 		     s->starved ? WAIT_GRANT : WAIT_NONE;
+	u->wants_tail = !s->wants_room;
 	u->waiting_usec = s->waiting ? now - s->waiting_since : 0;
 }
 

@@ -95,6 +95,7 @@ struct slab_usage {
 	uint64_t granted, dirty, writeback, unstable, failed, clean;
 	enum waiting_for waiting;	/* of its writers, for room */
 	uint64_t waiting_usec;
+	bool wants_tail;		/* somebody may wait for the ring's */
 };
 void slab_usage(const struct slab *, uint64_t now, struct slab_usage *);
 const char *waiting_for_name(enum waiting_for);

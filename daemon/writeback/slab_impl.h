@@ -82,6 +82,7 @@ struct slab {
 	bool short_of_room;		/* reclaim's slow path, */
 	uint64_t short_since, look_usec;	/* since, asleep until */
 	uint32_t want;
+	bool wants_room;		/* and nobody waits for the tail */
 	uint32_t want_chunk;
 	bool want_inline;		/* slab_write waits */
 	bool starved;			/* slab_post lacked a slot */

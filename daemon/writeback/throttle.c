@@ -30,6 +30,7 @@
 #include "daemon/writeback/throttle.h"
 
 #define AHEAD_MAX 64u
+#define TOGETHER_USEC 5000	/* writers that are due within it: one turn */
 
 uint64_t
 throttle_dirtied(const struct wb *wb)
@@ -191,8 +192,8 @@ run_paced(struct wb *wb, uint64_t now)
 	while ((s = TAILQ_FIRST(&wb->paced)) &&
 	       (s->due_usec <= now || !is_paced(s)))
 		serve_or_queue(s, now);
-	if (s)
-		wb_due(wb, s->due_usec);
+	if (s)			/* who is due about then is served with it */
+		wb_due(wb, roundup(s->due_usec, TOGETHER_USEC));
 }
 
 /* Whose WRITEs have been answered. */
@@ -314,6 +315,8 @@ slab_serve(struct slab *s, uint64_t now)
 	crash_point();
 	if (atomic_exchange(&ctl->c_waits, 0)) {
 		s->want = atomic_load(&ctl->want);
+		s->wants_room = s->want & NFSWB_WANT_ROOM;
+		s->want &= ~NFSWB_WANT_ROOM;
 		s->want_chunk = atomic_load(&ctl->want_chunk);
 		if (!s->want) {		/* waits for the tail, not for room */
 			slab_wake(s);
