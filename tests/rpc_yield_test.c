@@ -69,6 +69,7 @@ normal_has_at_least_half_of_whatever_the_depth_is(void)
 		fill(&t, 16, depth, 0, 20, 20);
 		CU_ASSERT_EQUAL(take_all(&t), depth);
 		CU_ASSERT(t.slots.out_nr[RPC_NORMAL] * 2 >= depth);
+		CU_ASSERT_EQUAL(t.slots.out_nr[RPC_BACKGROUND], depth / 2);
 		CU_ASSERT_EQUAL(t.slots.out_nr[RPC_NORMAL] +
 				t.slots.out_nr[RPC_BACKGROUND], depth);
 	}
@@ -205,6 +206,7 @@ a_large_write_waits_for_three_times_its_own_time_at_most(void)
 	gate_queued(&d.gate, &d.small);
 	CU_ASSERT_EQUAL(gate_wait_usec(&d.gate, &d.large, 1001000), 23000);
 	CU_ASSERT_EQUAL(gate_wait_usec(&d.gate, &d.large, 1024000), 0);
+	CU_ASSERT_EQUAL(gate_wait_usec(&d.gate, &d.large, 1030000), 0);
 }
 
 /* ---- the client ---- */

@@ -140,8 +140,12 @@ a_server_that_is_slow_by_itself_is_not_blamed_on_writeback(void)
 	struct rig r;
 
 	begin(&r, 10000);
+	stats(&r, 3000, 3);
 	stats(&r, 90000, 20);
 	CU_ASSERT_EQUAL(r.w.steps_down, 0);
+	r.load = MIB;
+	stats(&r, 90000, 1);
+	CU_ASSERT(r.w.steps_down > 0);
 }
 
 static void
