@@ -244,7 +244,8 @@ pace_granted(struct slab *s, uint64_t bytes, bool paced, uint64_t now)
 		return;
 	r = rate(s);
 	usec = r ? bytes * 1000000 / r : PACE_PAUSE_MAX;
-	from = MIN(MAX(w->next_usec, now - GRANT_USEC), now);
+	from = MIN(MAX(w->next_usec, now - GRANT_USEC),
+		   now + PACE_TOGETHER_USEC);
 	w->next_usec = from + usec;
 }
 

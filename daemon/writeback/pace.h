@@ -17,6 +17,8 @@ struct wb_server;
 
 #define PACE_ONE 1024u			/* a ratio of one, a usual weight */
 #define PACE_PAUSE_MAX 200000u		/* microseconds */
+#define PACE_TOGETHER_USEC 5000u	/* who is due so soon is served with the
+					   first */
 
 struct pace {				/* a server's writers */
 	uint64_t balanced_rate;		/* bytes a second, of weight one */

@@ -30,7 +30,6 @@
 #include "daemon/writeback/throttle.h"
 
 #define AHEAD_MAX 64u
-#define TOGETHER_USEC 5000	/* writers that are due within it: one turn */
 
 uint64_t
 throttle_dirtied(const struct wb *wb)
@@ -186,14 +185,17 @@ serve_or_queue(struct slab *s, uint64_t now)
 static void
 run_paced(struct wb *wb, uint64_t now)
 {
-	struct slab *s;
+	struct slab *s = TAILQ_FIRST(&wb->paced);
+	uint64_t until = now;
 
 	pace_run(wb, now);
+	if (s && s->due_usec <= now)
+		until += PACE_TOGETHER_USEC;
 	while ((s = TAILQ_FIRST(&wb->paced)) &&
-	       (s->due_usec <= now || !is_paced(s)))
+	       (s->due_usec <= until || !is_paced(s)))
 		serve_or_queue(s, now);
-	if (s)			/* who is due about then is served with it */
-		wb_due(wb, roundup(s->due_usec, TOGETHER_USEC));
+	if (s)
+		wb_due(wb, s->due_usec);
 }
 
 /* Whose WRITEs have been answered. */
