@@ -117,7 +117,7 @@ create(struct server *sv, const char *target)
 			sv->file[i].data = calloc(1, FILE_ROOM);
 			return &sv->file[i];
 		}
-	abort();
+	return NULL;
 }
 
 static struct stored *
@@ -169,6 +169,16 @@ do_read(const struct stored *f, struct wb_call *c)
 	c->have_size = 0;
 }
 
+/* Would the file become longer than there is room for? */
+static bool
+beyond_room(const struct wb_call *c)
+{
+	uint64_t more = c->kind == WB_CALL_WRITE ? c->count : 0;
+
+	return (c->kind == WB_CALL_WRITE || c->kind == WB_CALL_SETSIZE) &&
+	       (c->offset > FILE_ROOM || more > FILE_ROOM - c->offset);
+}
+
 static void
 do_call(struct namespace *ns, struct wb_call *c)
 {
@@ -177,12 +187,14 @@ do_call(struct namespace *ns, struct wb_call *c)
 	int i;
 
 	c->err = c->kind == WB_CALL_WRITE ? ns->server->fail : 0;
-	c->nfs_status = c->err ? 5 : 0;
+	if (!c->err && beyond_room(c))
+		c->err = -EFBIG;
+	c->nfs_status = c->err == -EFBIG ? 27 : c->err ? 5 : 0;
 	c->transmissions = 1;
 	c->written = c->count;
 	c->committed = c->stable;
 	memset(c->verf, 7, sizeof c->verf);
-	if (c->kind == WB_CALL_SETSIZE) {
+	if (c->kind == WB_CALL_SETSIZE && !c->err) {
 		if (c->offset < f->size)
 			memset(f->data + c->offset, 0, f->size - c->offset);
 		f->size = c->offset;
@@ -372,13 +384,16 @@ ns_open(struct namespace *ns, const char *target, struct cred *cred,
 {
 	struct stored *f = find(ns->server, target);
 	struct answer *a;
+	int err = -ENOENT;
 
 	ns->server->opened_by = cred->uid;
 	(void)mode;
 	(void)verifier;
-	if (!f && oflags & O_CREAT)
+	if (!f && oflags & O_CREAT) {
 		f = create(ns->server, target);
-	a = answer(ns, f ? 0 : -ENOENT, done, arg);
+		err = -ENOSPC;
+	}
+	a = answer(ns, f ? 0 : err, done, arg);
 	if (!f)
 		return;
 	a->a.file = file_of(ns, f);
@@ -712,9 +727,11 @@ struct rig *
 rig_new(void)
 {
 	struct rig *g = calloc(1, sizeof *g);
+	const char *tmp = getenv("TMPDIR");
 	struct server *server;
 
-	strcpy(g->dir, "/tmp/nfswb-sessions.XXXXXX");
+	snprintf(g->dir, sizeof g->dir, "%s/nfswb-sessions.XXXXXX",
+		 tmp && strlen(tmp) < 32 ? tmp : "/tmp");
 	if (!mkdtemp(g->dir))
 		abort();
 	g->loop = vloop_new(1000000);
@@ -807,6 +824,12 @@ struct config *
 rig_config(struct rig *g)
 {
 	return g->config;
+}
+
+struct wb *
+rig_wb(struct rig *g)
+{
+	return g->wb;
 }
 
 struct sessions *

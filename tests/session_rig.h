@@ -32,6 +32,7 @@ void rig_free(struct rig *);
 void rig_late(struct rig *killed, uint64_t usec);
 struct config *rig_config(struct rig *);
 struct sessions *rig_sessions(struct rig *);
+struct wb *rig_wb(struct rig *);
 const char *rig_dir(const struct rig *);
 /* Descriptors that whoever started the daemon keeps for it, now; rig_again hands
    copies of them over.  NULL: all, else those of this name. */
