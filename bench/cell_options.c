@@ -15,8 +15,8 @@ struct option {
 	bool (*set)(struct cell_params *, const char *value);
 };
 
-static bool
-number(const char *text, uint64_t *n)
+bool
+cell_number(const char *text, uint64_t *n)
 {
 	char *end;
 
@@ -44,7 +44,7 @@ number(const char *text, uint64_t *n)
 static bool
 seconds(const char *text, uint64_t *usec)
 {
-	bool ok = number(text, usec) && *usec <= 1000000;
+	bool ok = cell_number(text, usec) && *usec <= 1000000;
 
 	*usec *= SECOND;
 	return ok;
@@ -131,19 +131,19 @@ set_bounds(struct cell_params *p, const char *v)
 static bool
 set_limit(struct cell_params *p, const char *v)
 {
-	return number(v, &p->limit_bytes) && p->limit_bytes;
+	return cell_number(v, &p->limit_bytes) && p->limit_bytes;
 }
 
 static bool
 set_background(struct cell_params *p, const char *v)
 {
-	return number(v, &p->background_bytes) && p->background_bytes;
+	return cell_number(v, &p->background_bytes) && p->background_bytes;
 }
 
 static bool
 set_congestion(struct cell_params *p, const char *v)
 {
-	return number(v, &p->server.congestion_bytes) &&
+	return cell_number(v, &p->server.congestion_bytes) &&
 	       p->server.congestion_bytes;
 }
 
@@ -152,7 +152,7 @@ set_writers(struct cell_params *p, const char *v)
 {
 	uint64_t n;
 
-	p->writers = number(v, &n) && n <= 10000 ? (unsigned)n : 0;
+	p->writers = cell_number(v, &n) && n <= 10000 ? (unsigned)n : 0;
 	return p->writers > 0;
 }
 
@@ -165,19 +165,19 @@ set_reclaim(struct cell_params *p, const char *v)
 static bool
 set_slab(struct cell_params *p, const char *v)
 {
-	return number(v, &p->slab_bytes) && p->slab_bytes % (64 * KIB) == 0;
+	return cell_number(v, &p->slab_bytes) && p->slab_bytes % (64 * KIB) == 0;
 }
 
 static bool
 set_file(struct cell_params *p, const char *v)
 {
-	return number(v, &p->file_bytes) && p->file_bytes % MIB == 0;
+	return cell_number(v, &p->file_bytes) && p->file_bytes % MIB == 0;
 }
 
 static bool
 set_copy(struct cell_params *p, const char *v)
 {
-	return number(v, &p->copy_bytes_per_sec) && p->copy_bytes_per_sec;
+	return cell_number(v, &p->copy_bytes_per_sec) && p->copy_bytes_per_sec;
 }
 
 static bool
@@ -185,7 +185,7 @@ set_slots(struct cell_params *p, const char *v)
 {
 	uint64_t n;
 
-	p->server.slot_nr = number(v, &n) && n <= 1024 ? (unsigned)n : 0;
+	p->server.slot_nr = cell_number(v, &n) && n <= 1024 ? (unsigned)n : 0;
 	return p->server.slot_nr > 0;
 }
 
@@ -194,14 +194,14 @@ set_wsize(struct cell_params *p, const char *v)
 {
 	uint64_t n;
 
-	p->wsize = number(v, &n) && n <= MIB ? (uint32_t)n : 0;
+	p->wsize = cell_number(v, &n) && n <= MIB ? (uint32_t)n : 0;
 	return p->wsize >= 4096;
 }
 
 static bool
 set_seed(struct cell_params *p, const char *v)
 {
-	return number(v, &p->seed);
+	return cell_number(v, &p->seed);
 }
 
 static bool
@@ -219,7 +219,7 @@ set_sync(struct cell_params *p, const char *v)
 static bool
 set_bulk(struct cell_params *p, const char *v)
 {
-	return number(v, &p->bulk_bytes) && p->bulk_bytes % MIB == 0;
+	return cell_number(v, &p->bulk_bytes) && p->bulk_bytes % MIB == 0;
 }
 
 static bool
@@ -246,7 +246,7 @@ set_of_group(struct cell_group *g, char *word)
 		return seconds(value, &g->start_usec);
 	if (!strcmp(word, "stop"))
 		return seconds(value, &g->stop_usec);
-	if (!number(value, &n))
+	if (!cell_number(value, &n))
 		return false;
 	if (!strcmp(word, "server") && n < CELL_SERVERS)
 		g->server = (unsigned)n;
@@ -271,7 +271,7 @@ set_group(struct cell_params *p, const char *v)
 		g++;
 	snprintf(text, sizeof text, "%s", v);
 	word = strsep(&rest, ",");
-	if (g == p->group + CELL_GROUPS || !number(word, &n) || !n || n > 10000)
+	if (g == p->group + CELL_GROUPS || !cell_number(word, &n) || !n || n > 10000)
 		return false;
 	g->nr = (unsigned)n;
 	while ((word = strsep(&rest, ",")))

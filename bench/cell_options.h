@@ -3,10 +3,14 @@
 #ifndef NFSWB_BENCH_CELL_OPTIONS_H
 #define NFSWB_BENCH_CELL_OPTIONS_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "bench/cell.h"
 
+/* "10M": K, M, G are binary.  false: that is no number. */
+bool cell_number(const char *text, uint64_t *);
 void cell_options_help(FILE *);
 void cell_params_init(struct cell_params *);
 /* 0, or -EINVAL when it was said what is wrong. */

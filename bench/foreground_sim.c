@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/cell.h"
+#include "bench/cell_options.h"
 
 #define KIB 1024ull
 #define MIB (1ull << 20)
@@ -30,22 +30,6 @@ struct run {
 	bool flood, trace;
 	uint64_t read_ahead;
 };
-
-static bool
-number(const char *text, uint64_t *n)
-{
-	char *end;
-
-	errno = 0;
-	*n = strtoull(text, &end, 10);
-	if (errno || end == text)
-		return false;
-	if (*end == 'M') {
-		*n <<= 20;
-		end++;
-	}
-	return !*end;
-}
 
 static void
 show_sample(void *arg, const struct cell_sample *s)
@@ -100,7 +84,7 @@ set(struct run *r, const char *arg)
 		p->server.wbt_lat_usec = WBT_AUTO;
 		return true;
 	}
-	if (!number(v, &n))
+	if (!cell_number(v, &n))
 		return false;
 	if (IS("wbt"))
 		p->server.wbt_lat_usec = n;
