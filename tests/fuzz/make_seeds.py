@@ -111,8 +111,8 @@ def opaque(data):
 
 # --- results of NFSv3 ---
 
-def fattr(kind=1, size=4096):
-    return (u32(kind, 0o644, 1, 1000, 1000) + u64(size, size) + u32(8, 1) +
+def fattr(kind=1, size=4096, mode=0o644):
+    return (u32(kind, mode, 1, 1000, 1000) + u64(size, size) + u32(8, 1) +
             u64(7, 42) + u32(1700000000, 1, 1700000001, 2, 1700000002, 3))
 
 
@@ -159,6 +159,8 @@ RESULTS = [
 def nfs3():
     for name, kind, body in RESULTS:
         seed("nfs3", name, bytes([kind]) + body)
+    seed("nfs3", "getattr-odd", bytes([1]) + OK +
+         fattr(9, (1 << 64) - 1, 0o100644))
     seed("nfs3", "getattr-stale", bytes([1]) + u32(70))
     seed("nfs3", "write-nospc", bytes([7]) + u32(28) + NONE + NONE)
     seed("nfs3", "rename-no-status", bytes([14]) + u32(4711) + WCC + WCC)
