@@ -90,7 +90,7 @@ check "top ends after its count" \
 
 # A server that stands still: somebody waits, and who says for what.
 who_waits() {
-	nfswb who | grep -q 'nfswb .* \(write\|commit\|reply\) .*s$'
+	nfswb who | grep -Eq 'nfswb .* (write|commit|reply) .*[0-9] [mu]?s( |$)'
 }
 kill -STOP "$ganesha_pid"
 nfswb put "$src/y" "$(url in/late)" &
