@@ -212,20 +212,27 @@ silences_since() {
 	[ "$(silences)" -gt "$1" ]
 }
 
+# A call is under way then, whatever the storm does: that of a put.
 death_stop() {
 	local before
 	before=$(silences)
 	kill -STOP "$sim_pid"
-	await 2 silences_since "$before"
+	nfswb put "$tmp/probe" "${storm_url/storm/probe}" &
+	children="$children $!"
+	await 10 silences_since "$before"
 	a_moment 300
 	kill -CONT "$sim_pid"
+	wait $! || probes_failed=1
 }
 
+probes_failed=
+echo probe > "$tmp/probe"
 sim_start
 before=$(silences)
 storm_survives "with a server that stands still" "stop" 2 wwwwwwsrc
 storm_survives "the same, and the daemon dies" "stop kill" 3 aaaaars
 check "it was left, and found again" silences_since "$before"
+check "who came meanwhile was served" test -z "$probes_failed"
 process_kill "$sim_pid" KILL 5
 sim_pid=
 nfswbd_kill
