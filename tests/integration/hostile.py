@@ -714,6 +714,10 @@ def main(path, target, seed, phase):
             print(f.__name__, flush=True)
         sys.stdin.readline()
         return
+    if phase == "borne":
+        # a file of its own: who opens the others' is told what those lost
+        name, mark, options = target.partition("?")
+        target = name + "-borne" + mark + options
     for f in {"closed": CLOSED, "borne": BORNE}[phase]:
         c = Client(path, dice)
         try:
