@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
+#include "bench/clock.h"
 #include "include/nfswb.h"
 
 #define MIB (1u << 20)
@@ -27,24 +27,6 @@
 static struct nfswb *wb;
 static const char *folder;
 static char data[MIB];
-
-static uint64_t
-now_usec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
-static void
-sleep_until(uint64_t usec)
-{
-	struct timespec t = { (time_t)(usec / 1000000),
-			      (long)(usec % 1000000) * 1000 };
-
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
-}
 
 static void
 fail(const char *what)

@@ -21,9 +21,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "bench/clock.h"
 #include "common/hist.h"
 #include "include/nfswb.h"
 
@@ -49,15 +49,6 @@ static struct shared *shared;
 static pid_t *pids;
 static uint64_t *bytes_before, *cpu_before;
 
-static uint64_t
-now_usec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
 static void
 wait_for_eof(int fd)
 {
@@ -65,15 +56,6 @@ wait_for_eof(int fd)
 
 	while (read(fd, &c, 1) > 0)
 		;
-}
-
-static void
-sleep_until(uint64_t usec)
-{
-	struct timespec t = { (time_t)(usec / 1000000),
-			      (long)(usec % 1000000) * 1000 };
-
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
 /* One that wrote for the first time in this turn forgets the last one's. */
