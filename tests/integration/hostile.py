@@ -119,6 +119,8 @@ class Client:
     def map(self):
         self.control = mmap.mmap(self.fds[0], 0)
         self.data = mmap.mmap(self.fds[1], 0)
+        self.words = {form: memoryview(self.control).cast(form)
+                      for form in "IQ"}
         self.chunks, self.ring_nr, self.grants, self.list_nr = \
             struct.unpack("@IIII", self.control[24:40])
 
@@ -138,24 +140,25 @@ class Client:
         self.file, = struct.unpack(">I", r[:4])
         return self
 
-    # "@": one load or store, as the daemon's
-    def get(self, at, form="@Q"):
-        return struct.unpack_from(form, self.control, at)[0]
+    # One load or store, as the daemon's: struct.pack_into would not do, as it
+    # stores zeros first, and a head of 0 is out of range.
+    def get(self, at, form="Q"):
+        return self.words[form][at // struct.calcsize(form)]
 
-    def put(self, at, value, form="@Q"):
-        struct.pack_into(form, self.control, at, value)
+    def put(self, at, value, form="Q"):
+        self.words[form][at // struct.calcsize(form)] = value
 
     def room(self):
         """Waits until a chunk is granted, takes it off the queue."""
-        self.put(WANT, 4096, "@I")
-        self.put(WANT_CHUNK, 0xffffffff, "@I")
-        self.put(WAITS, 1, "@I")
+        self.put(WANT, 4096, "I")
+        self.put(WANT_CHUNK, 0xffffffff, "I")
+        self.put(WAITS, 1, "I")
         self.bell()
         while self.get(G_HEAD) == self.get(G_TAIL):
             self.recv(4)
         tail = self.get(G_TAIL)
         self.put(G_TAIL, tail + 1)
-        return self.get(self.grant_at + 4 * (tail % self.grants), "@I")
+        return self.get(self.grant_at + 4 * (tail % self.grants), "I")
 
     def post(self, offset, place, length, file=None, kind=1):
         head = self.get(HEAD)
@@ -445,10 +448,10 @@ def queue_overwritten(c, t):
     for _ in range(20):
         c.put(G_TAIL, c.dice.getrandbits(64))
         c.put(G_HEAD, c.dice.getrandbits(64))
-        c.put(WANT, c.dice.getrandbits(32), "@I")
+        c.put(WANT, c.dice.getrandbits(32), "I")
         c.put(WANT_CHUNK, c.dice.choice((0, 1, c.chunks, 0x7fffffff,
-                                         c.dice.getrandbits(32))), "@I")
-        c.put(WAITS, 1, "@I")
+                                         c.dice.getrandbits(32))), "I")
+        c.put(WAITS, 1, "I")
         c.bell()
         assert not c.ask(STATISTICS)[0]
 
@@ -726,7 +729,7 @@ def main(path, target, seed, phase):
                 c.until_closed()
             if more:
                 stay.append(c)
-            c.data = c.control = None
+            c.data = c.control = c.words = None
             print(f.__name__, flush=True)
         except Gone:
             print(f.__name__, "" if f in CLOSED else "(closed)", flush=True)
