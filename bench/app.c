@@ -10,11 +10,11 @@
  *	-p PASSES	files written one after the other in one session (1)
  *	-r		at random places, each once
  *	-f		fsync after each pwrite
- *	-e USEC		begins one each so many microseconds
+ *	-e USEC		begins one each so many microseconds, and spins until then
  *
  * Files are NAME-APP.PASS, new, fsynced and closed.  Says, a line for each pass
- * of each process, as JSON: accept_us, what all pwrites took (with -f and their
- * fsyncs); sync_us, what the last fsync took; and in KiB the process' own memory
+ * of each process, as JSON: accept_ns, what all pwrites took (with -f and their
+ * fsyncs); sync_ns, what the last fsync took; and in KiB the process' own memory
  * and what it shares.  Without -e the clock is not asked for each pwrite.
  */
 #include <fcntl.h>
@@ -112,11 +112,11 @@ step(void)
 	}
 }
 
-/* Microseconds that the pwrites took. */
+/* Nanoseconds that the pwrites took. */
 static uint64_t
 write_all(struct file *file)
 {
-	uint64_t i, place = 0, by = step(), began = now_usec(), took = 0;
+	uint64_t i, place = 0, by = step(), began = now_nsec(), took = 0;
 	uint64_t next = began;
 
 	for (i = 0; i < nr; i++) {
@@ -126,11 +126,11 @@ write_all(struct file *file)
 			sync_file(file);
 		if (!each_usec)
 			continue;
-		took += now_usec() - began;
-		for (next += each_usec; (began = now_usec()) < next; )
+		took += now_nsec() - began;
+		for (next += each_usec * 1000; (began = now_nsec()) < next; )
 			;
 	}
-	return each_usec ? took : now_usec() - began;
+	return each_usec ? took : now_nsec() - began;
 }
 
 /* One of /proc/self/status, in KiB. */
@@ -153,13 +153,13 @@ static void
 one_pass(unsigned app, unsigned pass)
 {
 	struct file file = open_file(app, pass);
-	uint64_t accepted = write_all(&file), began = now_usec();
+	uint64_t accepted = write_all(&file), began = now_nsec();
 
 	sync_file(&file);
-	began = now_usec() - began;
+	began = now_nsec() - began;
 	close_file(&file);
 	printf("{\"app\": %u, \"pass\": %u, \"writes\": %" PRIu64
-	       ", \"accept_us\": %" PRIu64 ", \"sync_us\": %" PRIu64
+	       ", \"accept_ns\": %" PRIu64 ", \"sync_ns\": %" PRIu64
 	       ", \"anon_kib\": %lu, \"shared_kib\": %lu}\n", app, pass, nr,
 	       accepted, began, memory("RssAnon:"), memory("RssShmem:"));
 	fflush(stdout);

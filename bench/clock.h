@@ -7,12 +7,18 @@
 #include <time.h>
 
 static inline uint64_t
-now_usec(void)
+now_nsec(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static inline uint64_t
+now_usec(void)
+{
+	return now_nsec() / 1000;
 }
 
 static inline void
