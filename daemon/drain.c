@@ -10,6 +10,7 @@
  *	AWAKE -> nothing left -> NAP, back in a millisecond
  *	NAP   -> NAPS_MAX times in vain, or its writers wait for room -> RING,
  *		 until a bell
+ *	NAP   -> blocked: longer each time in vain, NAP_MAX_USEC at most
  *
  * Who goes to sleep stores its flag, fences, and looks again at everything the
  * other side would ring for (SHARED-MEMORY, "Waking").
@@ -32,6 +33,7 @@
 
 #define NAP_USEC	1000
 #define NAPS_MAX	20
+#define NAP_MAX_USEC	256000
 #define WAITED_USEC	10000
 
 struct watchdog {
@@ -209,6 +211,20 @@ stays_up(const struct session *s)
 	return s->owner->stopping || (s->blocked && !TAILQ_EMPTY(&s->todo));
 }
 
+/* Whoever makes room in the list says so; only what failed is looked for. */
+static uint64_t
+nap_usec(const struct session *s)
+{
+	uint64_t usec = NAP_USEC;
+	unsigned i;
+
+	if (s->owner->stopping || !s->blocked)
+		return usec;
+	for (i = 0; i < s->empty_naps && usec < NAP_MAX_USEC; i++)
+		usec *= 2;
+	return usec;
+}
+
 /* Its writers have no room to post anything from, until they are granted some;
    who has, in another thread, rings. */
 static bool
@@ -241,11 +257,12 @@ drain_rest(struct session *s)
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!missed_something(s, flag)) {
 		if (flag == NFSWB_NAP)
-			loop_timer_set(s->owner->env.loop, s->nap, NAP_USEC);
+			loop_timer_set(s->owner->env.loop, s->nap,
+				       nap_usec(s));
 		else
 			loop_timer_clear(s->owner->env.loop, s->nap);
 	} else if (s->blocked) {	/* may be nothing that can be done */
-		loop_timer_set(s->owner->env.loop, s->nap, NAP_USEC);
+		loop_timer_set(s->owner->env.loop, s->nap, nap_usec(s));
 	} else {
 		atomic_store_explicit(&c->d_sleeps, NFSWB_AWAKE,
 				      memory_order_relaxed);

@@ -850,6 +850,12 @@ rig_pass(struct rig *g, uint64_t usec)
 	vloop_pass(g->loop, usec);
 }
 
+uint64_t
+rig_rounds(struct rig *g)
+{
+	return vloop_rounds(g->loop);
+}
+
 void
 rig_hold(struct rig *g, bool hold)
 {

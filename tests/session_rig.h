@@ -41,6 +41,8 @@ unsigned rig_kept(struct rig *, const char *name);
 void rig_keep(struct rig *, const char *name, int fd);
 /* Lets virtual time pass. */
 void rig_pass(struct rig *, uint64_t usec);
+/* How often the loop came round. */
+uint64_t rig_rounds(struct rig *);
 /* The server holds its answers to WRITEs. */
 void rig_hold(struct rig *, bool hold);
 /* It answers nothing from its first COMMIT on. */

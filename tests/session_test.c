@@ -1271,6 +1271,38 @@ head_out_of_range_closes_only_that_session(void)
 	rig_free(g);
 }
 
+/* A server that is away for hours, and a message that waits for it. */
+static void
+session_whose_list_is_full_is_looked_at_seldom(void)
+{
+	nfswb_args fsync = { .type = NFSWB_FSYNC };
+	struct rig *g = rig_new();
+	uint64_t before, n;
+	struct client c;
+
+	client_connect(g, &c);
+	CU_ASSERT_FALSE(client_hello(&c, 0, 4 * RIG_CHUNK));
+	CU_ASSERT_FALSE(client_open(&c, "f", O_RDWR | O_CREAT));
+	rig_hold(g, true);
+	for (n = 0; n < c.view.layout.list_nr + 200u; n++) {
+		CU_ASSERT_FATAL(client_post(&c, 0, 2 * n, "x", 1));
+		if (n % 100 == 0)
+			rig_pass(g, 2000);
+	}
+	client_send(&c, &fsync);
+	rig_pass(g, 10 * 1000000);
+	before = rig_rounds(g);
+	rig_pass(g, 10 * 1000000);
+	CU_ASSERT(rig_rounds(g) - before < 500);
+	CU_ASSERT(atomic_load(&c.view.control->tail) != c.head);
+	rig_hold(g, false);
+	CU_ASSERT(client_reply(&c));
+	CU_ASSERT_EQUAL(c.reply.answer.error, 0);
+	CU_ASSERT(server_has(g, "f", 2 * (n - 1), "x", 1));
+	client_close(&c);
+	rig_free(g);
+}
+
 static void
 garbage_in_the_ring_closes_only_that_session(void)
 {
@@ -1672,6 +1704,7 @@ UNIT_TESTS(session,
 	UNIT(who_waits_for_the_tail_gets_a_bell),
 	UNIT(who_waits_for_room_alone_gets_no_bell_for_the_tail),
 	UNIT(head_out_of_range_closes_only_that_session),
+	UNIT(session_whose_list_is_full_is_looked_at_seldom),
 	UNIT(garbage_in_the_ring_closes_only_that_session),
 	UNIT(second_open_sets_the_shared_flag_and_the_last_but_one_clears_it),
 	UNIT(message_about_a_file_drains_all_who_have_it_open),

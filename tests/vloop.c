@@ -51,7 +51,7 @@ RB_HEAD(timer_tree, loop_timer);
 
 struct vloop {
 	struct loop loop;
-	uint64_t now, seq;
+	uint64_t now, seq, rounds;
 	bool stopped;
 	struct watch_list watches, dead;
 	unsigned watch_nr;
@@ -399,6 +399,7 @@ vloop_run_until(struct loop *l, bool (*done)(void *), void *arg,
 		if (!run_round(v) && TAILQ_EMPTY(&v->deferred) &&
 		    !jump(v, end))
 			return done && done(arg);
+		v->rounds++;
 		if (v->now != before)
 			stuck = 0;
 		before = v->now;
@@ -407,6 +408,12 @@ vloop_run_until(struct loop *l, bool (*done)(void *), void *arg,
 			return false;
 		}
 	}
+}
+
+uint64_t
+vloop_rounds(struct loop *l)
+{
+	return vloop_of(l)->rounds;
 }
 
 static void

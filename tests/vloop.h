@@ -30,6 +30,9 @@ struct loop *vloop_new(uint64_t start_usec);
 bool vloop_run_until(struct loop *, bool (*done)(void *arg), void *arg,
 		     uint64_t max_usec);
 
+/* How often it came round since it began. */
+uint64_t vloop_rounds(struct loop *);
+
 /* Lets time pass, all that falls due in it included. */
 static inline void
 vloop_pass(struct loop *l, uint64_t usec)
