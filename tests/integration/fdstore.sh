@@ -127,9 +127,6 @@ manage start > "$tmp/heard"
 # restart finish it.
 nfswbd_config 'stop_timeout_sec = 1'
 manage restart > "$tmp/heard"
-is_stopped() {		# all of its threads
-	! grep -hL '^State:.T' "/proc/$1"/task/*/status | grep -q .
-}
 client app3
 tell app3 open "$(url left)" wc > "$tmp/heard"
 tell app3 pwrite 0 200000 5 > "$tmp/heard"

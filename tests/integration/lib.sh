@@ -173,6 +173,11 @@ await() {
 	done
 }
 
+# SIGSTOP has reached all threads of PID: the signal is not waited for by kill.
+is_stopped() {
+	! grep -hL '^State:.T' "/proc/$1"/task/*/status | grep -q .
+}
+
 # a_moment MSEC: so much time at most, by the dice.  For the moment at which
 # something dies; nothing waits so for anything.  Nothing is ever read here.
 a_moment() {

@@ -6,6 +6,7 @@
 #	managed [OPTION OF manager.py...]	the manager runs, nfswbd not yet
 #	manage COMMAND...			tells it; its answer without "ok"
 #	managed_app NAME ARGUMENT OF ledger write...
+#				$app_as: options of setpriv that it runs with
 #
 # $NFSWB_SOCKET is set as for nfswbd_start, which is not to be used beside it.
 
@@ -39,7 +40,9 @@ managed_app() {
 	mkfifo "$tmp/$name.said"
 	(
 		export LD_LIBRARY_PATH=$tmp/programs
-		exec setpriv --pdeathsig KILL "$tmp/programs/ledger" write \
+		# shellcheck disable=SC2086
+		exec setpriv --pdeathsig KILL ${app_as:-} \
+			"$tmp/programs/ledger" write \
 			"$(url "$name")" "$tmp/$name.ledger" "$@" \
 			> "$tmp/$name.said" 2> "$tmp/$name.err"
 	) &
