@@ -122,25 +122,38 @@ class Bench:
         self.server_pid = int(pid)
         self.url = 'nfs://127.0.0.1' + path
 
-    def nfswbd(self, keys):
+    def configure(self, keys):
         with open(self.folder + '/conf', 'w') as f:
             f.write('[nfswbd]\nruntime_dir = %s\nallow_urls = yes\n'
                     'log_level = warning\n' % self.folder)
             f.writelines('%s = %s\n' % k for k in keys.items())
         self.socket = self.folder + '/sock'
+
+    def launch(self):
+        """nfswbd, as configured; it need not serve yet."""
         self.daemon = self.start(
             [self.build + '/nfswbd', '-c', self.folder + '/conf', '-s',
              self.socket], stdin=subprocess.DEVNULL)
+
+    def nfswbd(self, keys):
+        self.configure(keys)
+        self.launch()
         wait_for(self.socket)
 
-    def flood(self, writers, size, rate=0):
-        self.writers = self.start(
+    def start_flood(self, writers, size, rate=0, name=''):
+        """name: of a folder that is there."""
+        path, _, query = self.url.partition('?')
+        p = self.start(
             [self.build + '/bench/flood'] + (['-r', str(rate)] if rate else
                                              []) +
-            [self.socket, self.url, str(writers), str(size), str(size)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        if self.writers.stdout.readline() != 'go\n':
+            [self.socket, path + name + '?' + query, str(writers), str(size),
+             str(size)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        if p.stdout.readline() != 'go\n':
             raise self.failed('flood')
+        return p
+
+    def flood(self, writers, size, rate=0):
+        self.writers = self.start_flood(writers, size, rate)
 
     def flooded(self):
         """What the writers did since it was asked last."""

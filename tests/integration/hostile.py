@@ -6,6 +6,7 @@
     hostile.py SOCKET TARGET SEED borne		each does what it does, some stay
     hostile.py SOCKET TARGET SEED crowd		a thousand connect, and stay
     hostile.py SOCKET TARGET SEED resume	memory that was tampered with
+    hostile.py SOCKET TARGET SEED soak		all but resume, again and again
 
 TARGET is a file that may be written.  Prints the name of each client that went
 as it should.  Who stays, stays until a line is read.  "resume" opens and writes
@@ -682,18 +683,62 @@ RESUMED = [random_list, likely_list, same_list, far_list, ring_and_list,
            not_sealed, huge_pages, forged_token, other_sizes, empty_memory, no_memory]
 
 
+def one(f, path, target, dice, stay):
+    c = Client(path, dice)
+    try:
+        more = f(c, target)
+        if f in CLOSED:
+            c.until_closed()
+        if more:
+            stay.append(c)
+        c.data = c.control = c.words = None
+        print(f.__name__, flush=True)
+    except Gone:
+        print(f.__name__, "" if f in CLOSED else "(closed)", flush=True)
+    except TimeoutError:
+        print("not answered, not closed:", f.__name__, flush=True)
+    for fd in c.fds:
+        os.close(fd)
+    if c not in stay:
+        c.socket.close()
+
+
+def crowd(path, dice, stay):
+    for _ in range(1000):
+        try:
+            stay.append(Client(path, dice))
+        except OSError:
+            break
+    print("crowd of", len(stay), flush=True)
+
+
+def soak(path, target, dice):
+    """Ends when it is killed.  Those who stay do so for a round."""
+    while True:
+        stay = []
+        clients = CLOSED + BORNE + [crowd]
+        dice.shuffle(clients)
+        for f in clients:
+            try:
+                if f is crowd:
+                    crowd(path, dice, stay)
+                else:
+                    one(f, path, target, dice, stay)
+            except (OSError, AssertionError) as why:
+                print(f.__name__, "(%s)" % why, flush=True)
+        for c in stay:
+            c.socket.close()
+
+
 def main(path, target, seed, phase):
     dice = random.Random(int(seed))
     stay = []
     if phase == "crowd":
-        for _ in range(1000):
-            try:
-                stay.append(Client(path, dice))
-            except OSError:
-                break
-        print("crowd of", len(stay), flush=True)
+        crowd(path, dice, stay)
         sys.stdin.readline()
         return
+    if phase == "soak":
+        soak(path, target, dice)
     if phase == "resume":
         olds = [(f, prepare(Client(path, dice), target)) for f in RESUMED]
         print("restart", flush=True)
@@ -722,23 +767,7 @@ def main(path, target, seed, phase):
         name, mark, options = target.partition("?")
         target = name + "-borne" + mark + options
     for f in {"closed": CLOSED, "borne": BORNE}[phase]:
-        c = Client(path, dice)
-        try:
-            more = f(c, target)
-            if f in CLOSED:
-                c.until_closed()
-            if more:
-                stay.append(c)
-            c.data = c.control = c.words = None
-            print(f.__name__, flush=True)
-        except Gone:
-            print(f.__name__, "" if f in CLOSED else "(closed)", flush=True)
-        except TimeoutError:
-            print("not answered, not closed:", f.__name__, flush=True)
-        for fd in c.fds:
-            os.close(fd)
-        if c not in stay:
-            c.socket.close()
+        one(f, path, target, dice, stay)
     if phase == "borne":
         sys.stdin.readline()
 
