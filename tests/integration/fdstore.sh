@@ -22,7 +22,7 @@ managed -l "$tmp/nfswbd.sock"
 manage start > "$tmp/heard" || bail "nfswbd does not start"
 
 app_dies() {
-	kill -KILL "$app_pid"
+	kill -KILL "$app_pid" 2> /dev/null
 	wait "$app_pid" 2> /dev/null
 }
 
@@ -36,34 +36,73 @@ both_die() {
 	2) manage killing; app_dies ;;
 	3) manage killing; a_moment 100; app_dies ;;
 	4) app_dies; manage killing; a_moment 100; manage killing ;;
+	5) both_crash ;;
 	esac > "$tmp/heard"
 	manage ready > "$tmp/heard"
 }
 
+# Each where it was told to, or when it has had its time.  nfswbd dies once more,
+# and comes to its place in taking over or later.
+app_ended() {
+	! process_runs "$app_pid"
+}
+
+another_nfswbd() {
+	[ "$(manage pid)" != "$instance" ]
+}
+
+both_crash() {
+	some_place
+	manage crash $place
+	instance=$(manage killing)
+	await 1 app_ended
+	app_dies
+	await 1 another_nfswbd || manage killing
+}
+
+ways=5 app_crash_at=
+if has_crash_points "${NFSWBD:-$top_builddir/nfswbd}"; then
+	ways=6
+fi
 lost=0 failed=0 calls=0 left=0
 kinds=(wwwws aaaaas wwwt wwwwwwww)
 for ((n = 1; n <= rounds; n++)); do
 	name=round$n
-	managed_app $name $RANDOM $((1 + RANDOM % 3)) \
-		"${kinds[RANDOM % ${#kinds[@]}]}" || bail "no application"
-	a_moment 400
-	process_runs "$app_pid" || failed=$((failed + 1))
-	both_die $((n == 1 ? 0 : RANDOM % 5))
+	way=$((n == 1 ? 0 : n == 2 ? ways - 1 : RANDOM % ways)) app_crash_at=
+	if [ $way = 5 ]; then
+		some_place
+		app_crash_at=$place
+	fi
+	if ! ledger_start $name $RANDOM $((1 + RANDOM % 3)) \
+	    "${kinds[RANDOM % ${#kinds[@]}]}"; then
+		[ -n "$app_crash_at" ] || bail "no application"
+	else
+		a_moment 400
+		[ -n "$app_crash_at" ] || process_runs "$app_pid" ||
+			failed=$((failed + 1))
+	fi
+	both_die $way
 	nfswb sync --timeout 60 || failed=$((failed + 1))
+	# one that died before it had opened its file may have made none
+	: >> "$ganesha_export/$name"
 	if ! ledger_agrees $name > "$tmp/heard"; then
 		lost=$((lost + 1))
+		echo "# way $way, places ${app_crash_at:-none} ${place:-}"
 		diag < "$tmp/heard"
 	fi
 	read -r some _ < "$tmp/heard"
 	calls=$((calls + some))
-	await 20 nothing_is_kept || left=$((left + 1))
+	nfswbd_pid=$(manage pid)
+	await 20 nothing_is_kept && await 20 nothing_stays ||
+		left=$((left + 1))
+	nfswbd_pid=
 	diag < "$tmp/$name.err"
 	rm -f "$tmp/$name.ledger" "$ganesha_export/$name"
 done
 echo "# $calls calls returned in $rounds rounds"
 check_is "no call failed before the deaths, no sync after them" $failed -eq 0
 check_is "of what was accepted nothing is lost when both die" $lost -eq 0
-check_is "and nothing stays in the store" $left -eq 0
+check_is "and nothing stays in the store, no session, no memory" $left -eq 0
 check_is "calls were made" $calls -gt 0
 check "nfswbd says that it finishes what the dead left" \
 	grep -q 'its memory was kept; nfswbd finishes its work' \

@@ -239,10 +239,12 @@ nfswbd_config() {
 }
 
 # Descriptor 9 is the test's own: a pipe that ends when the test closes it.
+# crash_at: it kills itself at that place (common/crash.h).
 nfswbd_launch() {
 	[ -e "$tmp/nfswb.conf" ] || nfswbd_config
 	export NFSWB_SOCKET=$tmp/nfswbd.sock
-	setpriv --pdeathsig KILL "${NFSWBD:-$top_builddir/nfswbd}" \
+	setpriv --pdeathsig KILL env ${crash_at:+NFSWB_CRASH_AT="$crash_at"} \
+		"${NFSWBD:-$top_builddir/nfswbd}" \
 		-c "$tmp/nfswb.conf" -s "$NFSWB_SOCKET" \
 		2>> "$tmp/nfswbd.err" < /dev/null 9>&- &
 	nfswbd_pid=$!
@@ -262,6 +264,48 @@ nfswbd_start() {
 nfswbd_kill() {
 	process_kill "$nfswbd_pid" KILL 5
 	nfswbd_pid=
+}
+
+# Was this program, or library, built with places to die at?
+has_crash_points() {
+	grep -q NFSWB_CRASH_AT "$1"
+}
+
+# One of them by the dice, rather a near one, in $place.
+some_place() {
+	place=$((1 + RANDOM % (1 << (1 + RANDOM % 12))))
+}
+
+sanitized() {
+	grep -q __asan_init "${NFSWBD:-$top_builddir/nfswbd}"
+}
+
+# What the daemon should have let go when no session is left: memory that it
+# maps, what stands in its table, files beside the table.
+left_behind() {
+	grep -o 'memfd:nfswb-[a-z]*' "/proc/$nfswbd_pid/maps"
+	python3 - "$tmp/sessions" <<-'EOF'
+	import json, sys
+	live = {}
+	for line in open(sys.argv[1]):
+	    d = json.loads(line)
+	    for born, gone in (("session", "ended"), ("file", "closed"),
+	                       ("hidden", "unhidden")):
+	        if born in d:
+	            live[born, d[born], d.get("of")] = d.get("of", d[born])
+	        elif gone in d:
+	            live.pop((born, d[gone], d.get("of")), None)
+	            if gone == "ended":
+	                live = {k: v for k, v in live.items()
+	                        if k[0] == "hidden" or v != d[gone]}
+	for k in live:
+	    print(*k)
+	EOF
+	find "$tmp" -maxdepth 1 -name 'sessions?*'
+}
+
+nothing_stays() {
+	[ "$(left_behind)" = "" ]
 }
 
 # stat_of EXPRESSION: of the statistics (s) and the first server in it (v).
@@ -331,6 +375,35 @@ hear() {
 
 tell() {
 	ask "$@" && hear "$1"
+}
+
+# The program ledger.c: ledger_start NAME ARGUMENT OF ledger write...
+# Its pid is in $app_pid, its ledger is $tmp/NAME.ledger; it has opened its files
+# when this returns.  app_crash_at: it kills itself at that place; app_as: options
+# of setpriv that it runs with.
+ledger_start() {
+	local name=$1 said
+	shift
+	mkfifo "$tmp/$name.said"
+	(
+		export LD_LIBRARY_PATH=$tmp/programs
+		# shellcheck disable=SC2086
+		exec setpriv --pdeathsig KILL ${app_as:-} \
+			env ${app_crash_at:+NFSWB_CRASH_AT="$app_crash_at"} \
+			"$tmp/programs/ledger" write \
+			"$(url "$name")" "$tmp/$name.ledger" "$@" \
+			> "$tmp/$name.said" 2> "$tmp/$name.err"
+	) &
+	app_pid=$!
+	children="$children $app_pid"
+	read -r -t 30 said < "$tmp/$name.said"
+	rm "$tmp/$name.said"
+	[ "$said" = open ]
+}
+
+ledger_agrees() {
+	LD_LIBRARY_PATH=$tmp/programs "$tmp/programs/ledger" check \
+		"$ganesha_export/$1" "$tmp/$1.ledger"
 }
 
 hang_up() {

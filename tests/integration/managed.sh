@@ -5,8 +5,6 @@
 #
 #	managed [OPTION OF manager.py...]	the manager runs, nfswbd not yet
 #	manage COMMAND...			tells it; its answer without "ok"
-#	managed_app NAME ARGUMENT OF ledger write...
-#				$app_as: options of setpriv that it runs with
 #
 # $NFSWB_SOCKET is set as for nfswbd_start, which is not to be used beside it.
 
@@ -30,32 +28,6 @@ manage() {
 	set -- "${answer%% *}" "${answer#ok}"
 	echo "${2# }"
 	[ "$1" = ok ]
-}
-
-# The application's pid is in $app_pid, its ledger is $tmp/NAME.ledger; it has
-# opened its files when this returns.
-managed_app() {
-	local name=$1 said
-	shift
-	mkfifo "$tmp/$name.said"
-	(
-		export LD_LIBRARY_PATH=$tmp/programs
-		# shellcheck disable=SC2086
-		exec setpriv --pdeathsig KILL ${app_as:-} \
-			"$tmp/programs/ledger" write \
-			"$(url "$name")" "$tmp/$name.ledger" "$@" \
-			> "$tmp/$name.said" 2> "$tmp/$name.err"
-	) &
-	app_pid=$!
-	children="$children $app_pid"
-	read -r -t 30 said < "$tmp/$name.said"
-	rm "$tmp/$name.said"
-	[ "$said" = open ]
-}
-
-ledger_agrees() {
-	LD_LIBRARY_PATH=$tmp/programs "$tmp/programs/ledger" check \
-		"$ganesha_export/$1" "$tmp/$1.ledger"
 }
 
 nothing_is_kept() {

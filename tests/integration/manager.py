@@ -17,6 +17,8 @@ standard input; each line is answered by one on standard output when it is done:
     kill           SIGKILL; the next one is ready
     killing        SIGKILL, and no more: not awaited
     ready          awaited
+    crash N        the next to be started kills itself at its N-th place to die
+                   at (common/crash.h)
     stop           SIGTERM; its exit code.  Nothing is kept (systemd 252)
     restart        SIGTERM, started again with what is kept, ready
     reload         SIGUSR2; RELOADING=1 and READY=1 came
@@ -44,6 +46,7 @@ class Manager:
         self.pid = 0
         self.ready = self.reloading = False
         self.again = True       # is it to be started when it dies?
+        self.crash_at = None
         self.code = None        # its last exit code; -N: by signal N
         self.fed = time.monotonic()
         self.events = open(folder + "/events", "a", buffering=1)
@@ -76,6 +79,8 @@ class Manager:
         if fds:
             env.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=str(len(fds)),
                        LISTEN_FDNAMES=":".join(name for name, _ in fds))
+        if self.crash_at:
+            env["NFSWB_CRASH_AT"] = self.crash_at
         if self.watchdog:
             env.update(WATCHDOG_PID=str(os.getpid()),
                        WATCHDOG_USEC=str(self.watchdog))
@@ -92,6 +97,7 @@ class Manager:
                 self.child(fds)
             finally:
                 os._exit(127)
+        self.crash_at = None
         self.event("started %d with %d" % (self.pid, len(fds)))
 
     def ended(self):
@@ -188,6 +194,10 @@ class Manager:
         os.kill(old, signal.SIGKILL)
         self.wait(lambda: self.pid != old)
         return self.pid
+
+    def do_crash(self, place):
+        self.crash_at = place
+        return place
 
     def do_kill(self):
         self.do_killing()

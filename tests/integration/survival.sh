@@ -3,8 +3,10 @@
 # survival.sh - nfswbd and the server die and come back while applications do
 # all kinds of things; applications die, and leave nothing behind
 #
-# ROUNDS: how often each kind of death is tried (2).  SEED: of all that is
-# random.  NFSWBD: another daemon, for instance one built with sanitizers.
+# ROUNDS: deaths of each storm (2; the daemon's are ten times as many in all).
+# SEED: of all that is random.  NFSWBD: another daemon, for instance one built with
+# sanitizers.  Where daemon or library were built with --enable-crash-points they
+# also kill themselves between two stores to the memory that they share.
 # shellcheck source=tests/integration/lib.sh
 . "${top_srcdir:-.}/tests/integration/lib.sh" || exit 99
 need_ganesha
@@ -23,12 +25,33 @@ small_config
 nfswbd_start
 
 mkfifo "$tmp/storm.out"
+crash='' app_crash=''
+has_crash_points "${NFSWBD:-$top_builddir/nfswbd}" && crash=crash
+has_crash_points "$tmp/programs/libnfswb.so.0" && app_crash=yes
+echo "# places to die at: daemon ${crash:-none}, library ${app_crash:-none}"
+daemon_deaths=0 together_deaths=0
 
 # The deaths.  Each returns when what was killed is started again.
 
 death_kill() {
 	nfswbd_kill
 	nfswbd_start
+	daemon_deaths=$((daemon_deaths + 1))
+}
+
+# At a place of its own, in taking over or when the storm has gone on for so long;
+# by force when it does not come there.
+death_crash() {
+	local n=0 some
+	some_place
+	nfswbd_kill
+	crash_at=$place nfswbd_launch
+	while process_runs "$nfswbd_pid" && [ $((n += 1)) -lt 200 ]; do
+		read -r -t 0.05 -u 9 some || [ $? -gt 128 ] || break
+	done
+	nfswbd_kill
+	nfswbd_start
+	daemon_deaths=$((daemon_deaths + 2))
 }
 
 # Again and again before it could take its sessions over, or while it does.
@@ -40,6 +63,7 @@ death_often() {
 		a_moment 70
 	done
 	await 10 nfswbd_answers || bail "nfswbd does not answer"
+	daemon_deaths=$((daemon_deaths + 4))
 }
 
 death_term() {
@@ -57,6 +81,7 @@ death_both() {
 	ganesha_kill
 	ganesha_start $((epoch += 1)) || bail "nfs-ganesha does not start"
 	nfswbd_start
+	together_deaths=$((together_deaths + 1))
 }
 
 # The daemon is back before the server is.
@@ -66,6 +91,7 @@ death_server_last() {
 	nfswbd_start
 	a_moment 300
 	ganesha_start $((epoch += 1)) || bail "nfs-ganesha does not start"
+	together_deaths=$((together_deaths + 1))
 }
 
 show_hang() {
@@ -148,14 +174,21 @@ storm_survives() {
 sim_pid=
 storm_url=$(url storm)
 
-storm_survives "one session, overwriting" "kill often" 1 wwwwsr
-storm_survives "overwriting a small range" "kill often term" 1 wwwwsr 65536
-storm_survives "three sessions on one file" "kill often term" 3 wwwwsr
-storm_survives "appends of three sessions" "kill often" 3 aaaaars
-storm_survives "truncates" "kill often" 2 wwtrs
-storm_survives "opens and closes" "kill often term" 2 wwccs
+storm_survives "one session, overwriting" "kill often $crash" 1 wwwwsr
+storm_survives "overwriting a small range" "kill often term $crash" 1 wwwwsr \
+	65536
+storm_survives "three sessions on one file" "kill often term $crash" 3 wwwwsr
+storm_survives "appends of three sessions" "kill often $crash" 3 aaaaars
+storm_survives "truncates" "kill often $crash" 2 wwtrs
+storm_survives "opens and closes" "kill often term $crash" 2 wwccs
+[ -z "$crash" ] ||
+	storm_survives "dying by itself" "crash" 3 wwwwtrsc
 storm_survives "with the server's restarts" "kill both server" 2 wwwwrsc
 storm_survives "the server back last" "server_last" 2 wcccccccc
+rounds=$(((rounds * 5 + 1) / 2 - together_deaths)) \
+	storm_survives "daemon and server together" "both server_last" 2 wwwwrsc
+check_is "daemon and server died together $together_deaths times" \
+	$together_deaths -ge $((rounds * 5 / 2))
 
 # A server that truly forgets what was not committed, before, while and after
 # the daemon is killed.
@@ -296,7 +329,8 @@ nothing_left() {
 	[ "$(fds)" -le "$fds_before" ] &&
 		[ "$(stat_of 'len(s["sessions"])')" = 1 ] &&
 		[ "$(stat_of 's["throttle"]["dirtied"]')" -le 262144 ] &&
-		[ "$(stat_of 'v["dirty_bytes"] + v["unstable_bytes"]')" = 0 ]
+		[ "$(stat_of 'v["dirty_bytes"] + v["unstable_bytes"]')" = 0 ] &&
+		nothing_stays
 }
 
 written_whole() {
@@ -337,24 +371,64 @@ storm_dies() {
 	wait $storm_pid 2> /dev/null
 }
 
+# Whoever dies here has a ledger of what returned and what was under way; where
+# the library was built so it dies between two stores.
+lost=0
+ledger_dies() {
+	local name=ledger$1 kinds=(wwwws aaaaas wwwt wwwwwwww)
+	app_crash_at=
+	if [ -n "$app_crash" ] && [ $(($1 % 3)) != 0 ]; then
+		some_place
+		app_crash_at=$place
+	fi
+	ledger_start "$name" $RANDOM $((1 + RANDOM % 3)) \
+		"${kinds[RANDOM % 4]}"
+	if [ -n "$app_crash_at" ]; then
+		await 2 ledger_over
+	else
+		a_moment 200
+	fi
+	kill -KILL "$app_pid" 2> /dev/null
+	wait "$app_pid" 2> /dev/null
+	nfswb sync --timeout 60 || lost=$((lost + 1))
+	: >> "$ganesha_export/$name"	# it may have died before it made it
+	if ! ledger_agrees "$name" > "$tmp/heard"; then
+		lost=$((lost + 1))
+		echo "# $name, place ${app_crash_at:-none}"
+		diag < "$tmp/heard"
+	fi
+	rm "$ganesha_export/$name" "$tmp/$name.ledger" "$tmp/$name.err"
+}
+
+ledger_over() {
+	! process_runs "$app_pid"
+}
+
 application_dies 0
 await 10 written_whole 0
 fds_before=$(fds)
 memory_before=$(memory)
+app_deaths=0
 for ((n = 1; n <= rounds * 3; n++)); do
 	put_dies
 	storm_dies
+	ledger_dies $n
 	application_dies $n
+	app_deaths=$((app_deaths + 4))
 	[ $posted = 0 ] || cat "$tmp/heard"
 	await 20 written_whole $n || break
 done
-check_is "what dead applications had posted is written" $n -gt $((rounds * 3))
-check "of applications that died no session, data or descriptor stays" \
+check_is "what dead applications had posted is written ($app_deaths deaths)" \
+	$n -gt $((rounds * 3))
+check_is "all that was accepted of them, and nothing that was not" $lost -eq 0
+check "of applications that died no session, data, memory or descriptor stays" \
 	await 20 nothing_left
-if [ -n "${NFSWBD:-}" ]; then
-	skip "and no memory" "sanitizers keep what was freed"
+diag <<< "$(left_behind)"
+if sanitized; then
+	skip "and no memory of its own" "sanitizers keep what was freed"
 else
-	check_is "and no memory" "$(memory)" -le $((memory_before + 4096))
+	check_is "and no memory of its own" "$(memory)" -le \
+		$((memory_before + 4096))
 fi
 
 # While no daemon runs there is nobody else to save it: the application must.
@@ -373,4 +447,10 @@ idle_whole() {
 }
 check "and writes it, though the program is gone" await 20 idle_whole
 check_is "nothing was given up" "$(stat_of 'len(s["given_up"])')" -eq 0
+check "in the end no session, memory or file of the daemon's stays" \
+	await 20 nothing_stays
+check_is "the daemon died $daemon_deaths times, and with the server" \
+	$daemon_deaths -ge $((rounds * 10))
+check "no sanitizer had to speak" \
+	sh -c '! grep -E "runtime error|Sanitizer" "$0"' "$tmp/nfswbd.err"
 done_testing

@@ -41,7 +41,7 @@ as_user() {
 	LD_LIBRARY_PATH=$tmp/programs setpriv --reuid $user --regid $user \
 		--clear-groups "$@"
 }
-# managed_app's applications are that user's.
+# ledger_start's applications are that user's.
 app_as="--reuid $user --regid $user --clear-groups"
 
 # of UNIT PROPERTY: as the manager sees it.
@@ -213,7 +213,7 @@ check "that arrives" cmp "$tmp/file" "$tmp/privileged/x"
 names=(over append fsync shared) kinds=(w a ws wwts) sessions=(1 1 1 3)
 pids=()
 for n in 0 1 2 3; do
-	managed_app "${names[n]}" $RANDOM "${sessions[n]}" "${kinds[n]}" ||
+	ledger_start "${names[n]}" $RANDOM "${sessions[n]}" "${kinds[n]}" ||
 		bail "no application"
 	pids+=("$app_pid")
 done
@@ -297,7 +297,7 @@ check "the fd store is empty" await 20 keeps -eq 0
 both_die() {
 	local name=round$1
 	shift
-	managed_app "$name" $RANDOM 2 wwwws || bail "no application"
+	ledger_start "$name" $RANDOM 2 wwwws || bail "no application"
 	a_moment 300
 	kill -STOP "$app_pid"	# or it resumes before it dies
 	"$@"

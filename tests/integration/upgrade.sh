@@ -35,7 +35,7 @@ instance() {
 names=(over append fsync shared) kinds=(w a ws wwts) sessions=(1 1 1 3)
 pids=()
 for n in 0 1 2 3; do
-	managed_app "${names[n]}" $RANDOM "${sessions[n]}" "${kinds[n]}" ||
+	ledger_start "${names[n]}" $RANDOM "${sessions[n]}" "${kinds[n]}" ||
 		bail "no application"
 	pids+=("$app_pid")
 done
