@@ -305,6 +305,27 @@ server_that_stalls_or_is_slow_does_not_slow_writers_on_another(void)
 	CU_ASSERT(r.group[2].write_us.max <= 10000);
 }
 
+/* A backup target that hangs drags the whole node (longhorn/longhorn#4772). */
+static void
+hundred_writers_whose_server_is_away_for_15_minutes_slow_nobody_else(void)
+{
+	struct cell_params p = params_of("disk", 1000 * MIB);
+	struct cell_result alone, r;
+
+	p.usec = 15 * 60 * SECOND + p.measure_usec;
+	p.group[0].nr = 5;
+	p.group[2] = (struct cell_group) {
+		.nr = 1, .bytes_per_sec = 1000, .write_bytes = 100,
+	};
+	alone = run(&p);
+	p.group[1] = (struct cell_group) { .nr = 100, .server = 1 };
+	p.stall_usec = 14 * SECOND;
+	r = run(&p);
+	CU_ASSERT(r.group[0].bytes >= alone.group[0].bytes * 9 / 10);
+	CU_ASSERT(r.group[2].write_us.max <= 10000);
+	CU_ASSERT(r.group[1].bytes <= 1000 * MIB);	/* they do wait */
+}
+
 static void
 two_servers_are_used_as_well_as_one(void)
 {
@@ -503,6 +524,7 @@ UNIT_TESTS(pace,
 	UNIT(flood_gets_what_modest_writers_leave),
 	UNIT(logger_does_not_wait_beside_floods),
 	UNIT(server_that_stalls_or_is_slow_does_not_slow_writers_on_another),
+	UNIT(hundred_writers_whose_server_is_away_for_15_minutes_slow_nobody_else),
 	UNIT(stalled_server_leaves_room_at_a_small_limit_too),
 	UNIT(two_servers_are_used_as_well_as_one),
 	UNIT(limit_is_never_exceeded_whatever_it_is),

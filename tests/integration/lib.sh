@@ -114,6 +114,9 @@ make_tmp() {
 	tmp=$(mktemp -d "${TMPDIR:-/tmp}/nfswb-test.XXXXXX") ||
 		bail "no temporary folder"
 	chmod 755 "$tmp"
+	# libnfs 4.0 forgets a connection that is given up before it stands
+	echo leak:rpc_connect_port_async > "$tmp/leaks"
+	export LSAN_OPTIONS=suppressions=$tmp/leaks:print_suppressions=0
 	trap cleanup EXIT
 	trap 'exit 1' HUP INT TERM
 	trap : PIPE	# a client that is gone is a failure, not our end
@@ -411,5 +414,14 @@ hang_up() {
 	ask "$1" quit
 	wait "${!pid}"
 }
+
+# Killed, if it still runs, and nothing of it stays.
+client_kill() {
+	local pid="pid_$1" in="in_$1" out="out_$1"
+	kill -KILL "${!pid}"
+	wait "${!pid}"
+	eval "exec ${!in}>&- ${!out}<&-"
+	rm "$tmp/$1.in" "$tmp/$1.out"
+} 2> /dev/null
 
 make_tmp
