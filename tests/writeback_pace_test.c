@@ -7,6 +7,7 @@
  */
 #include <fcntl.h>
 
+#include "daemon/writeback/grant.h"
 #include "daemon/writeback/share.h"
 #include "daemon/writeback/room_queue.h"
 #include "daemon/writeback/throttle.h"
@@ -85,6 +86,28 @@ begin(struct bench *b, enum dirty_throttling t)
 	h = bench_open(b, 1, 10, O_RDWR);
 	CU_ASSERT_FATAL(bench_write(b, h, 0, 32 * MIB, 'a'));
 	return h;
+}
+
+static void
+who_writes_much_at_once_is_granted_ahead_more_each_time_it_is_used_up(void)
+{
+	static const struct bench_options o = { .slab_bytes = 64 * MIB,
+						.dirty_bytes = 1024 * MIB };
+	uint32_t queued, most = 0;
+	struct wb_handle *h;
+	struct bench b;
+	unsigned i;
+
+	bench_init(&b, &o);
+	h = bench_open(&b, 1, 10, O_RDWR);
+	for (i = 0; i < 24; i++) {
+		CU_ASSERT_FATAL(bench_write(&b, h, i * MIB, MIB, 'a'));
+		queued = grant_queued(b.slab);
+		if (queued > most)
+			most = queued;
+	}
+	CU_ASSERT(most >= 2 * MIB / NFSWB_CHUNK_BYTES);
+	bench_free(&b);
 }
 
 /* Writes until it has to wait; where it is then. */
@@ -310,6 +333,7 @@ writer_in_the_foreground_writes_and_waits_for_that(void)
 UNIT_TESTS(writeback_pace,
 	UNIT(drain_rate_is_that_of_the_time_with_work),
 	UNIT(drain_rate_stays_while_a_commit_takes_its_time_and_falls_when_nothing_comes),
+	UNIT(who_writes_much_at_once_is_granted_ahead_more_each_time_it_is_used_up),
 	UNIT(paced_writer_waits_for_its_time_and_200_ms_at_most),
 	UNIT(data_in_messages_is_paced_too),
 	UNIT(server_that_writes_nothing_back_holds_three_quarters),

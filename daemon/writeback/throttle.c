@@ -4,11 +4,12 @@
  *
  * Room is granted ahead: a queue of ahead_nr chunks, doubled each time the
  * library has used it up, so that a fast writer never waits for the loop while
- * there is room.  Above the middle of background and limit only those who ask are
- * granted room, as much and as soon as the pace says (pace.c): until then they
- * stand in wb->paced.  Where there is none, at the limit or at the most that
- * their server may hold (share.c), they stand in wb->waiting; what others were
- * granted and do not fill is taken back for them.
+ * there is room; where the limit is small, less, so that others have theirs.
+ * Above the middle of background and limit only those who ask are granted room,
+ * as much and as soon as the pace says (pace.c): until then they stand in
+ * wb->paced.  Where there is none, at the limit or at the most that their server
+ * may hold (share.c), they stand in wb->waiting; what others were granted and do
+ * not fill is taken back for them.
  *
  *	THROTTLE_IOLESS		this
  *	THROTTLE_FOREGROUND	above the middle who asks writes first, see
@@ -30,6 +31,8 @@
 #include "daemon/writeback/throttle.h"
 
 #define AHEAD_MAX 64u
+#define AHEAD_LEAST 8u		/* may have as many, however small the limit */
+#define AHEAD_SHARE 64u		/* of the limit */
 
 uint64_t
 throttle_dirtied(const struct wb *wb)
@@ -257,19 +260,22 @@ throttle_run(struct wb *wb, uint64_t now)
 static unsigned
 ahead_max(const struct slab *s)
 {
-	unsigned quarter = s->view.layout.chunk_nr / 4;
+	uint64_t limit = s->wb->limits.dirty_bytes / NFSWB_CHUNK_BYTES;
+	uint64_t most = MAX(limit / AHEAD_SHARE, AHEAD_LEAST);
 
-	return quarter < AHEAD_MAX ? (quarter ? quarter : 1) : AHEAD_MAX;
+	most = MIN(most, s->view.layout.chunk_nr / 4);
+	return (unsigned)MIN(MAX(most, 1), AHEAD_MAX);
 }
 
+/* used_up: the library had none left before it was granted what it asked for. */
 static void
-keep_ahead(struct slab *s)
+keep_ahead(struct slab *s, bool used_up)
 {
 	enum waiting_for why;
 	unsigned ahead = s->ahead_nr;
 	uint32_t got;
 
-	if (grant_queued(s) == 0 && s->ahead_nr < ahead_max(s))
+	if (used_up && s->ahead_nr < ahead_max(s))
 		ahead = s->ahead_nr *= 2;
 	if (ahead > ahead_max(s))
 		ahead = s->ahead_nr = ahead_max(s);
@@ -304,6 +310,7 @@ slab_serve(struct slab *s, uint64_t now)
 {
 	struct nfswb_control *ctl = s->view.control;
 	enum waiting_for why = WAIT_GRANT;
+	bool used_up;
 
 	s->wb->now = now;
 	if (s->released)
@@ -314,6 +321,7 @@ slab_serve(struct slab *s, uint64_t now)
 		slab_import_end(s);
 	}
 	slab_check_closed(s);
+	used_up = grant_queued(s) == 0;
 	crash_point();
 	if (atomic_exchange(&ctl->c_waits, 0)) {
 		s->want = atomic_load(&ctl->want);
@@ -327,7 +335,7 @@ slab_serve(struct slab *s, uint64_t now)
 		if (s->waiting)
 			return;
 		if (grant_asked(s, &why, now)) {
-			keep_ahead(s);
+			keep_ahead(s, used_up);
 			slab_wake(s);
 			return;
 		}
@@ -335,7 +343,7 @@ slab_serve(struct slab *s, uint64_t now)
 		room_queue_join(s, now);
 		return;
 	}
-	keep_ahead(s);
+	keep_ahead(s, used_up);
 }
 
 uint32_t
