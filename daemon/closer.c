@@ -9,29 +9,62 @@
  * closed by a thread made for this, that shares nothing with the loop but a list.
  * A thread that hangs is one of a few; more are made while there are any left.
  *
- * Where all of them hang, what is to be closed stays open.  These threads end
- * with the process; one that waits for a FUSE server keeps the process from
- * vanishing until that server answers or dies.
+ * Where all of them hang, what is to be closed stays open.  Where memory is out,
+ * entries come from a few that are always there; where no thread can be made it
+ * waits for the next that is.  These threads end with the process; one that waits
+ * for a FUSE server keeps the process from vanishing until that server answers or
+ * dies.
  */
 #include "daemon/closer.h"
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define THREADS_MAX 64
+#define SPARE_NR    64		/* entries for when memory is out */
 
 struct entry {
 	STAILQ_ENTRY(entry) link;
 	int fd;
+	bool spare, used;
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static STAILQ_HEAD(, entry) entries = STAILQ_HEAD_INITIALIZER(entries);
 static unsigned thread_nr;
+static struct entry spare[SPARE_NR];
+
+/* With the list locked.  NULL: memory is out, and the spare ones are used. */
+static struct entry *
+entry_new(void)
+{
+	struct entry *e = calloc(1, sizeof *e);
+	unsigned i;
+
+	for (i = 0; !e && i < SPARE_NR; i++)
+		if (!spare[i].used)
+			e = &spare[i];
+	if (e && i)
+		e->spare = e->used = true;
+	return e;
+}
+
+static void
+entry_free(struct entry *e)
+{
+	if (!e->spare) {
+		free(e);
+		return;
+	}
+	pthread_mutex_lock(&mutex);
+	e->used = false;
+	pthread_mutex_unlock(&mutex);
+}
 
 /* NULL: nothing is left, and this thread is one less. */
 static struct entry *
@@ -56,7 +89,7 @@ run(void *arg)
 
 	while ((e = next())) {
 		close(e->fd);
-		free(e);
+		entry_free(e);
 	}
 	return arg;
 }
@@ -83,13 +116,14 @@ start_thread(void)
 void
 closer_close(int fd)
 {
-	struct entry *e = malloc(sizeof *e);
+	struct entry *e;
 
-	if (!e)
-		return;		/* left open: better than waiting */
-	e->fd = fd;
 	pthread_mutex_lock(&mutex);
-	STAILQ_INSERT_TAIL(&entries, e, link);
+	e = entry_new();
+	if (e) {		/* else left open: better than waiting */
+		e->fd = fd;
+		STAILQ_INSERT_TAIL(&entries, e, link);
+	}
 	if (thread_nr < THREADS_MAX)
 		start_thread();
 	pthread_mutex_unlock(&mutex);
