@@ -48,6 +48,11 @@ file_new(struct wb_server *s, const struct fh *fh,
 	TAILQ_INIT(&f->waits);
 	TAILQ_INIT(&f->truncations);
 	HASH_ADD(hh, s->files, fh, sizeof f->fh, f);
+	if (!f->hh.tbl) {
+		free(f->name);
+		free(f);
+		return NULL;
+	}
 	congestion_wsize(&s->congestion, params->wsize);
 	if (s->wb->late_before_usec > s->wb->now)
 		late_add_all(f, s->wb->late_before_usec);

@@ -3,6 +3,7 @@
 #ifndef NFSWB_FILE_IMPL_H
 #define NFSWB_FILE_IMPL_H
 
+#define HASH_NONFATAL_OOM 1	/* see hh.tbl where one joins */
 #include <uthash.h>
 
 #include "daemon/writeback/congestion.h"
