@@ -179,12 +179,13 @@ restore(struct namespace *ns, const json_t *j)
 	struct wb_file *f;
 	struct cred *cred;
 	struct fh fh;
+	int err;
 
 	if (json_unpack((json_t *)j, "{s:o, s:s, s:s, s:o}", "file", &file,
 			"folder", &folder, "leaf", &leaf, "cred", &cred_j) ||
 	    fh_from_hex(&fh, folder))
 		return NULL;
-	f = ns_file_from_json(ns, file);
+	f = ns_file_from_json(ns, file, &err);
 	cred = cred_from_json(cred_j);
 	if (f && cred)
 		h = hidden_add(ns, f, cred, &fh, leaf);

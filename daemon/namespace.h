@@ -74,10 +74,12 @@ void ns_read(struct namespace *, struct wb_file *, struct cred *,
  * What an open file needs to be found again by another instance without asking
  * MOUNT or LOOKUP: one line of JSON (server address, export, sizes, handle),
  * the caller frees.  ns_restore turns it back into a file, whose size is not
- * known before ns_look was answered (done may be NULL).
+ * known before ns_look was answered (done may be NULL).  NULL, err: -ENOMEM (it
+ * can be tried again), or -EINVAL.
  */
 char *ns_describe(struct namespace *, struct wb_file *);
-struct wb_file *ns_restore(struct namespace *, const char *description);
+struct wb_file *ns_restore(struct namespace *, const char *description,
+			   int *err);
 void ns_look(struct namespace *, struct wb_file *, struct cred *,
 	     ns_done_fn *, void *arg);
 

@@ -204,7 +204,8 @@ uint64_t op_now(const struct op *);
 
 /* What another instance must know of an open file, but for hidden names. */
 json_t *ns_file_json(struct namespace *, struct wb_file *);
-struct wb_file *ns_file_from_json(struct namespace *, const json_t *);
+struct wb_file *ns_file_from_json(struct namespace *, const json_t *,
+				  int *err);
 /* The file here under that handle, its sessions drained; NULL: none. */
 struct wb_file *ns_file_here(struct op *, const struct fh *);
 void ns_file_attr(struct wb_file *, const struct nfswb_attr *, bool at_open);

@@ -213,21 +213,33 @@ ns_file_json(struct namespace *ns, struct wb_file *f)
 }
 
 struct wb_file *
-ns_file_from_json(struct namespace *ns, const json_t *j)
+ns_file_from_json(struct namespace *ns, const json_t *j, int *err)
 {
 	const char *name, *hex;
 	struct target t;
 	struct mount *m;
 	json_t *mount;
+	struct wb_file *f;
+	json_error_t why;
 	struct fh fh;
 
-	if (json_unpack((json_t *)j, "{s:s, s:s, s:o}", "name", &name, "fh",
-			&hex, "mount", &mount) ||
-	    fh_from_hex(&fh, hex) || target_parse_again(ns->config, name, &t))
+	*err = -EINVAL;
+	if (json_unpack_ex((json_t *)j, &why, 0, "{s:s, s:s, s:o}", "name",
+			   &name, "fh", &hex, "mount", &mount)) {
+		if (json_error_code(&why) == json_error_out_of_memory)
+			*err = -ENOMEM;
 		return NULL;
-	m = mount_restore(ns->servers, &t, mount);
+	}
+	if (fh_from_hex(&fh, hex) ||
+	    (*err = target_parse_again(ns->config, name, &t)))
+		return NULL;
+	m = mount_restore(ns->servers, &t, mount, err);
 	target_clear(&t);
-	return m ? file_get(m->server->wb, &fh, &m->params, name) : NULL;
+	if (!m)
+		return NULL;
+	f = file_get(m->server->wb, &fh, &m->params, name);
+	*err = f ? 0 : -ENOMEM;
+	return f;
 }
 
 char *
@@ -241,11 +253,17 @@ ns_describe(struct namespace *ns, struct wb_file *f)
 }
 
 struct wb_file *
-ns_restore(struct namespace *ns, const char *description)
+ns_restore(struct namespace *ns, const char *description, int *err)
 {
-	json_t *j = json_loads(description, 0, NULL);
-	struct wb_file *f = j ? ns_file_from_json(ns, j) : NULL;
+	json_error_t why;
+	json_t *j = json_loads(description, 0, &why);
+	struct wb_file *f = NULL;
 
+	if (j)
+		f = ns_file_from_json(ns, j, err);
+	else
+		*err = json_error_code(&why) == json_error_out_of_memory ?
+		       -ENOMEM : -EINVAL;
 	json_decref(j);
 	return f;
 }

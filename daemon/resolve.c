@@ -196,6 +196,8 @@ resolve_literal(const char *host, struct resolved *r)
 	struct answer a;
 
 	ask(host, AI_NUMERICHOST, &a);
+	if (a.gai == EAI_MEMORY)
+		return -ENOMEM;
 	if (a.gai || !a.nr)
 		return -EINVAL;
 	*r = a.addr[0];

@@ -84,11 +84,14 @@ come_back(struct sessions *o, struct runtime_session *record,
 	log_info(SESSION_FMT ": its memory was kept; nfswbd finishes its work",
 		 SESSION_ARG(s));
 	err = takeover_begin(s, NULL);
+	if (err == -ENOMEM) {
+		session_give_back(s);
+		return err;
+	}
 	if (err) {
 		s->broken = true;
 		log_error(SESSION_FMT ": what it had not written back is lost: "
-			  "%s", SESSION_ARG(s), err == -ENOMEM ?
-			  "out of memory" : "its list is not ours");
+			  "its list is not ours", SESSION_ARG(s));
 	}
 	return 0;
 }
@@ -303,20 +306,22 @@ find(struct resume *re, const nfswb_resume_args *a, uid_t uid)
 
 static int
 take_memory(struct session *s, const struct runtime_session *record,
-	    const char **why)
+	    bool *kept, const char **why)
 {
 	uint64_t size = s->owner->env.config->slab_bytes;
 	struct keep *keep = s->owner->env.keep;
 	int err;
 
 	*why = "out of memory";
+	*kept = false;
 	if (!record->data_bytes)
 		return memory_private(&s->memory, memory_size(size, 0, 0),
 				      record->id);
 	*why = "its two descriptors did not come along";
 	if (s->passed_nr != 2)
 		return -EPROTO;
-	if (keep_has(keep, record->id, record->data_bytes)) {
+	*kept = keep_has(keep, record->id, record->data_bytes);
+	if (*kept) {
 		*why = "these are not the memory files that it was given";
 		if (!keep_is(keep, record->id, s->passed[0], s->passed[1]))
 			return -EPERM;
@@ -328,8 +333,15 @@ take_memory(struct session *s, const struct runtime_session *record,
 	if (err)
 		return err;
 	s->passed_nr = 0;	/* the memory's now */
-	keep_put(keep, record->id, &s->memory);
 	return 0;
+}
+
+/* Something has run out that may be there when it is tried again. */
+static bool
+is_short(int err)
+{
+	return err == -ENOMEM || err == -EMFILE || err == -ENFILE ||
+	       err == -EAGAIN;
 }
 
 static void
@@ -354,6 +366,7 @@ resume_request(struct request *r)
 	struct resume *re = s->owner->resume;
 	struct expected *e = find(re, a, s->peer.cred->uid);
 	const char *why;
+	bool kept;
 	int err;
 
 	if (s->owner->stopping) {
@@ -368,23 +381,29 @@ resume_request(struct request *r)
 		refuse(r, -ESTALE, "no such session is expected back");
 		return;
 	}
-	err = take_memory(s, e->record, &why);
+	err = take_memory(s, e->record, &kept, &why);
 	if (err) {
-		refuse(r, err, why);
+		refuse(r, is_short(err) || s->passed_cut ? -EAGAIN : err, why);
 		return;
 	}
 	io_close_passed(s);
 	s->record = e->record;
 	s->id = s->record->id;
-	forget(e);
 	s->state = SESSION_RESUMING;
+	err = takeover_begin(s, a);
+	if (err == -ENOMEM) {		/* it stays expected */
+		refuse(r, -EAGAIN, "out of memory");
+		session_give_back(s);
+		return;
+	}
+	if (!kept)
+		keep_put(s->owner->env.keep, s->id, &s->memory);
+	forget(e);
 	session_count(s, COUNT_SESSION);
 	s->resuming = r;
-	err = takeover_begin(s, a);
 	if (err) {
 		s->broken = true;
-		session_hangup(s, err == -ENOMEM ? "no memory to resume" :
-						   "its list is not ours");
+		session_hangup(s, "its list is not ours");
 	}
 	session_poke(s);
 	resume_check(s->owner);

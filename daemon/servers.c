@@ -78,6 +78,12 @@ place_new(struct servers *s, const struct target *t, const char *key)
 		return NULL;
 	}
 	HASH_ADD_KEYPTR(hh, s->places, p->key, strlen(p->key), p);
+	if (!p->hh.tbl) {
+		free(p->key);
+		p->key = NULL;
+		place_free(p);
+		return NULL;
+	}
 	return p;
 }
 
@@ -198,7 +204,6 @@ server_new(struct place *p, const struct resolved *r, unsigned port)
 		return NULL;
 	}
 	LIST_INSERT_HEAD(&s->servers, v, entry);
-	HASH_ADD_PTR(s->by_wb, wb, v);
 	s->server_nr++;
 	return v;
 }
@@ -252,8 +257,10 @@ servers_of(struct servers *s, const struct wb_server *wb)
 {
 	struct server *v;
 
-	HASH_FIND_PTR(s->by_wb, &wb, v);
-	return v;
+	LIST_FOREACH(v, &s->servers, entry)
+		if (v->wb == wb)
+			return v;
+	return NULL;
 }
 
 /* ---- mounts ---- */
@@ -383,7 +390,8 @@ mount_describe(const struct mount *m)
 }
 
 struct mount *
-mount_restore(struct servers *s, const struct target *t, const json_t *j)
+mount_restore(struct servers *s, const struct target *t, const json_t *j,
+	      int *err)
 {
 	const char *address, *export, *hex;
 	struct place *p = place_get(s, t);
@@ -393,20 +401,30 @@ mount_restore(struct servers *s, const struct target *t, const json_t *j)
 	struct fsinfo info;
 	struct mount *m;
 	struct fh root;
+	json_error_t why;
 
-	if (!p || json_unpack((json_t *)j,
-			      "{s:s, s:i, s:s, s:s, s:i, s:i, s:I}",
-			      "address", &address, "port", &port, "export",
-			      &export, "root", &hex, "wsize", &wsize, "rsize",
-			      &rsize, "max_size", &max_size) ||
-	    port < 1 || port > 65535 || wsize < 1 || rsize < 1 ||
+	*err = -ENOMEM;
+	if (!p)
+		return NULL;
+	if (json_unpack_ex((json_t *)j, &why, 0,
+			   "{s:s, s:i, s:s, s:s, s:i, s:i, s:I}",
+			   "address", &address, "port", &port, "export",
+			   &export, "root", &hex, "wsize", &wsize, "rsize",
+			   &rsize, "max_size", &max_size)) {
+		if (json_error_code(&why) != json_error_out_of_memory)
+			*err = -EINVAL;
+		return NULL;
+	}
+	*err = -EINVAL;
+	if (port < 1 || port > 65535 || wsize < 1 || rsize < 1 ||
 	    max_size < 1 || fh_from_hex(&root, hex) ||
-	    resolve_literal(address, &r))
+	    (*err = resolve_literal(address, &r)))
 		return NULL;
 	info = (struct fsinfo){
 		.rtmax = (uint32_t)rsize, .rtpref = (uint32_t)rsize,
 		.wtmax = (uint32_t)wsize, .wtpref = (uint32_t)wsize,
 		.wtmult = 1, .maxfilesize = (uint64_t)max_size };
+	*err = -ENOMEM;
 	if (!p->server)
 		p->server = server_get(p, &r, (unsigned)port);
 	if (!p->server)
@@ -476,7 +494,6 @@ servers_free(struct servers *s)
 	struct mount *m;
 
 	s->stopping = true;
-	HASH_CLEAR(hh, s->by_wb);
 	HASH_ITER(hh, s->places, p, next)
 		reach_cancel(p);
 	mounter_free(s->mounter);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
+#define HASH_NONFATAL_OOM 1	/* see hh.tbl where one joins */
 #include <uthash.h>
 
 #include "common/cred.h"
@@ -30,7 +31,6 @@ struct servers;
 
 struct server {
 	LIST_ENTRY(server) entry;
-	UT_hash_handle hh;		/* by wb */
 	struct servers *servers;
 	char *name;			/* host:port, for people */
 	char address[RESOLVE_LITERAL_MAX];
@@ -77,8 +77,8 @@ void servers_each(struct servers *, void (*fn)(void *arg, struct wb_server *,
 /* What another instance needs to have the same mount without asking anybody:
    JSON, NULL: no memory. */
 json_t *mount_describe(const struct mount *);
-/* For a target of that mount.  NULL: no memory, or not ours. */
+/* For a target of that mount.  NULL, err: -ENOMEM, or -EINVAL: not ours. */
 struct mount *mount_restore(struct servers *, const struct target *,
-			    const json_t *);
+			    const json_t *, int *err);
 
 #endif

@@ -56,7 +56,6 @@ struct servers {
 	struct mounter *mounter;
 	unsigned mount_ms;		/* mounting may take, each part */
 	struct place *places;
-	struct server *by_wb;
 	LIST_HEAD(, server) servers;
 	LIST_HEAD(, mount) mounts;
 	unsigned server_nr;

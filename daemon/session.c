@@ -234,6 +234,12 @@ end_begin(struct session *s)
 		vanish(s);
 		return;
 	}
+	if (!s->record) {		/* given back */
+		close_files(s);
+		s->state = SESSION_RELEASED;
+		slab_release(s->slab, session_now(s));
+		return;
+	}
 	s->last_head = head - s->tail > s->memory.view.layout.ring_nr ?
 		       s->tail : head;
 	s->state = SESSION_ENDING;
@@ -255,6 +261,15 @@ end_go_on(struct session *s)
 	close_files(s);
 	s->state = SESSION_RELEASED;
 	slab_release(s->slab, session_now(s));
+}
+
+void
+session_give_back(struct session *s)
+{
+	s->record = NULL;
+	s->state = SESSION_NEW;
+	session_hangup(s, NULL);
+	session_poke(s);
 }
 
 /* --- its turn --- */

@@ -78,6 +78,7 @@ struct session {
 	struct record_reader reader;
 	int passed[2];		/* descriptors that came before the first call */
 	int passed_nr;
+	bool passed_cut;	/* we had no room for some of them */
 	TAILQ_HEAD(out_list, out) out;
 	uint64_t out_bytes;
 	bool hangup;		/* to be ended at its next turn */
@@ -148,6 +149,9 @@ void session_come(struct sessions *, int fd);
 /* One whose client is dead comes back: RESUMING, and to be ended after that; its
    memory is still to be had.  NULL: no memory. */
 struct session *session_come_back(struct sessions *, struct runtime_session *);
+/* takeover_begin was in vain for now: it ends, and nothing of what another session
+   needs to try again is touched. */
+void session_give_back(struct session *);
 /* At sessions_free: leaves the loop; lives until its slab and requests end. */
 void session_let_go(struct session *);
 struct session *session_ref(struct session *);
@@ -239,7 +243,8 @@ void resume_check(struct sessions *);
 
 /* --- takeover.c --- */
 /* Its files are opened again, its list is checked; args NULL: nobody is there
-   who could tell what of them he knows.  0 or -errno. */
+   who could tell what of them he knows.  0 or -errno; after -ENOMEM, when all
+   of it can be tried again, session_give_back. */
 int takeover_begin(struct session *, const struct nfswb_resume_args *);
 /* The entries of all who are RESUMING join, in sequence; -ENOBUFS: none can be
    cut now, try again when some have been written back. */

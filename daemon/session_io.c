@@ -94,6 +94,14 @@ send_some(int fd, const struct out *o)
 	return n < 0 ? -errno : n;
 }
 
+/* The socket said so.  A client that left has not much of a reason. */
+static void
+failed(struct session *s, ssize_t err)
+{
+	session_hangup(s, err == -EPIPE || err == -ECONNRESET ? NULL :
+			  strerror((int)-err));
+}
+
 static void
 flush(struct session *s)
 {
@@ -107,7 +115,7 @@ flush(struct session *s)
 		if (n == -EAGAIN || n == -EWOULDBLOCK)
 			break;
 		if (n < 0) {
-			session_hangup(s, NULL);
+			failed(s, n);
 			break;
 		}
 		o->sent += (size_t)n;
@@ -126,7 +134,7 @@ queue(struct session *s, struct out *o)
 	bool idle = TAILQ_EMPTY(&s->out);
 
 	TAILQ_INSERT_TAIL(&s->out, o, link);
-	s->out_bytes += o->len;
+	s->out_bytes += o->len - o->sent;
 	if (idle)
 		flush(s);
 }
@@ -145,28 +153,49 @@ io_send(struct session *s, struct out *o, const int fd[2])
 	queue(s, o);
 }
 
+/* With nothing before it, so without memory.  How much of it is out. */
+static size_t
+ring_at_once(struct session *s)
+{
+	unsigned char mark[4];
+	ssize_t n;
+
+	record_mark(mark, 0);
+	do
+		n = send(s->fd, mark, sizeof mark,
+			 MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	if (n > 0)
+		return (size_t)n;
+	/* A full socket wakes the client as well as a bell does. */
+	if (errno != EAGAIN)
+		failed(s, -errno);
+	return sizeof mark;
+}
+
 void
 io_bell(struct session *s)
 {
 	struct out *last, *o;
-	unsigned char mark[4];
+	size_t sent = 0;
 
 	if (s->fd < 0 || s->hangup)
 		return;
 	last = TAILQ_LAST(&s->out, out_list);
-	record_mark(mark, 0);
-	/* A full socket wakes the client as well as a bell does. */
-	if (!last && send(s->fd, mark, sizeof mark,
-			  MSG_DONTWAIT | MSG_NOSIGNAL) <= 0 &&
-	    errno != EAGAIN && errno != EINTR)
-		session_hangup(s, NULL);
-	if (!last || (last->bell && !last->sent))
+	if (last && last->bell && !last->sent)
+		return;
+	if (!last)
+		sent = ring_at_once(s);
+	if (sent == 4)
 		return;
 	o = io_out(0);
-	if (!o)
-		return;			/* what is queued wakes it */
-	o->bell = true;
-	queue(s, o);
+	if (o) {
+		o->bell = true;
+		o->sent = sent;
+		queue(s, o);
+	} else if (sent) {		/* else what is queued wakes it */
+		session_hangup(s, "no memory for a bell");
+	}
 }
 
 /* --- in --- */
@@ -247,6 +276,8 @@ receive(struct session *s, void *buf, size_t room)
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
+	if (m.msg_flags & MSG_CTRUNC)	/* no descriptors are left to us */
+		s->passed_cut = true;
 	if (m.msg_controllen && !take_passed(s, &m))
 		session_hangup(s, "descriptors where none belong");
 	return n;
@@ -302,7 +333,7 @@ read_some(struct session *s, int turns)
 		if (n == -EAGAIN || n == -EWOULDBLOCK)
 			break;
 		if (n <= 0) {
-			session_hangup(s, NULL);
+			failed(s, n ? n : -ECONNRESET);
 			break;
 		}
 		if (!room)

@@ -49,12 +49,15 @@ look_at(struct session *s, struct session_file *sf)
 	ns_look(ns, sf->file, s->cred, looked, session_ref(s));
 }
 
-static void
+/* -ENOMEM, or else it is as well as it can be. */
+static int
 take_file(struct session *s, struct runtime_file *rf)
 {
-	struct wb_file *file = ns_restore(s->owner->env.ns, rf->description);
 	struct session_file *sf = NULL;
-	int err = -EINVAL;
+	struct wb_file *file;
+	int err;
+
+	file = ns_restore(s->owner->env.ns, rf->description, &err);
 
 	if (file) {
 		sf = session_file_new(s, rf->number, file, rf->oflags, &err);
@@ -62,26 +65,31 @@ take_file(struct session *s, struct runtime_file *rf)
 	}
 	if (sf) {
 		sf->record = rf;
-		look_at(s, sf);
-	} else {
+		return 0;
+	}
+	if (err != -ENOMEM) {
 		log_error(SESSION_FMT ": its file %u can't be opened again: "
 			  "%s; %s", SESSION_ARG(s), rf->number,
 			  strerror(-err), rf->description);
+		err = 0;
 	}
+	return err;
 }
 
-static void
+static int
 take_files(struct session *s, const nfswb_resume_args *a)
 {
 	struct runtime_file *rf;
 	const nfswb_resume_file *c;
 	struct session_file *sf;
+	int err = 0;
 	u_int i;
 
 	crash_point();
 	memset((void *)(uintptr_t)s->memory.view.shared, 0, NFSWB_FILES_MAX);
 	LIST_FOREACH(rf, &s->record->files, link)
-		take_file(s, rf);
+		if (!err)
+			err = take_file(s, rf);
 	for (i = 0; a && i < a->files.files_len; i++) {
 		c = &a->files.files_val[i];
 		sf = session_file(s, c->file);
@@ -94,6 +102,7 @@ take_files(struct session *s, const nfswb_resume_args *a)
 		if (c->reserved_end)
 			handle_reserved(sf->handle, c->reserved_end);
 	}
+	return err;
 }
 
 static struct wb_handle *
@@ -126,8 +135,15 @@ take_list(struct session *s)
 int
 takeover_begin(struct session *s, const nfswb_resume_args *a)
 {
-	take_files(s, a);
-	return take_list(s);
+	int err = take_files(s, a);
+	uint32_t i;
+
+	if (!err)
+		err = take_list(s);
+	for (i = 0; !err && i < s->file_room; i++)
+		if (s->file[i])
+			look_at(s, s->file[i]);
+	return err;
 }
 
 /* --- all of them: entries and rings --- */

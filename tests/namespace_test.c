@@ -590,7 +590,7 @@ a_hidden_name_waits_for_who_has_its_file_open_again(void)
 	text = ns_describe(w.ns, handle_file(h));
 	CU_ASSERT_EQUAL(do_unlink("f"), 0);
 	another_instance();
-	f = ns_restore(w.ns, text);
+	f = ns_restore(w.ns, text, &err);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	h = handle_open(f, w.cred, O_WRONLY);
 	file_put(f);
@@ -1016,7 +1016,7 @@ a_described_file_is_found_again_without_asking_anybody(void)
 	start_pipeline();
 	start_namespace();
 	nfssim_set_up(w.sim, false);
-	f = ns_restore(w.ns, text);
+	f = ns_restore(w.ns, text, &err);
 	free(text);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	CU_ASSERT(fh_equal(file_fh(f), &fh));
@@ -1035,11 +1035,15 @@ a_described_file_is_found_again_without_asking_anybody(void)
 static void
 nonsense_is_not_restored(void)
 {
+	int err;
+
 	start();
-	CU_ASSERT_PTR_NULL(ns_restore(w.ns, ""));
-	CU_ASSERT_PTR_NULL(ns_restore(w.ns, "{}"));
+	CU_ASSERT_PTR_NULL(ns_restore(w.ns, "", &err));
+	CU_ASSERT_EQUAL(err, -EINVAL);
+	CU_ASSERT_PTR_NULL(ns_restore(w.ns, "{}", &err));
 	CU_ASSERT_PTR_NULL(ns_restore(w.ns, "{\"name\":\"nfs://a/b\",\"fh\":"
-			   "\"00\",\"mount\":{}}"));
+			   "\"00\",\"mount\":{}}", &err));
+	CU_ASSERT_EQUAL(err, -EINVAL);
 	end();
 }
 
