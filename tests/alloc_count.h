@@ -2,9 +2,9 @@
 /*
  * alloc_count.h - what the program allocates, counted, and refused if told to
  *
- * malloc, calloc and realloc of the whole process, libraries included, stand in
- * front of libc's.  Under a sanitizer, which has its own, they are only counted.
- * $ALLOC_ABORT: ends the program where it allocates, for a debugger.
+ * malloc, calloc and realloc of the whole process, libraries included
+ * (tests/inject/inject_alloc.c).
+ * $INJECT_ABORT: ends the program where it is refused, for a debugger.
  */
 #ifndef NFSWB_TESTS_ALLOC_COUNT_H
 #define NFSWB_TESTS_ALLOC_COUNT_H

@@ -584,6 +584,7 @@ a_hidden_name_waits_for_who_has_its_file_open_again(void)
 	struct wb_handle *h;
 	struct wb_file *f;
 	char *text;
+	int err;
 
 	start();
 	h = open_file("f", O_WRONLY | O_CREAT);
@@ -1002,6 +1003,7 @@ a_described_file_is_found_again_without_asking_anybody(void)
 	struct wb_file *f;
 	struct fh fh;
 	char *text;
+	int err;
 
 	start();
 	CU_ASSERT_EQUAL(do_open("f", O_WRONLY | O_CREAT, 0644), 0);

@@ -22,6 +22,7 @@
 #include "daemon/config.h"
 #include "daemon/inherit.h"
 #include "daemon/keep.h"
+#include "tests/inject/excused.h"
 #include "tests/vloop.h"
 
 #define FILES 16
@@ -91,6 +92,7 @@ struct rig {
 	struct loop_deferred *turn;
 	struct loop_timer *next, *land;
 	bool killed, keep_dir;
+	uint64_t gave_up_bytes;
 };
 
 /* --- the server --- */
@@ -110,6 +112,7 @@ static struct stored *
 create(struct server *sv, const char *target)
 {
 	int i;
+	EXCUSED;
 
 	for (i = 0; i < FILES; i++)
 		if (!sv->file[i].target) {
@@ -264,8 +267,10 @@ static int
 queue_call(void *arg, struct wb_call *c)
 {
 	struct namespace *ns = arg;
-	struct held *h = malloc(sizeof *h);
+	struct held *h;
+	EXCUSED;
 
+	h = malloc(sizeof *h);
 	h->call = c;
 	c->sent_usec = loop_now(ns->loop);
 	STAILQ_INSERT_TAIL(&ns->calls, h, link);
@@ -352,8 +357,10 @@ soon(void *arg)
 static struct answer *
 answer(struct namespace *ns, int err, ns_done_fn *done, void *arg)
 {
-	struct answer *a = calloc(1, sizeof *a);
+	struct answer *a;
+	EXCUSED;
 
+	a = calloc(1, sizeof *a);
 	a->done = done;
 	a->arg = arg;
 	a->err = err;
@@ -397,6 +404,10 @@ ns_open(struct namespace *ns, const char *target, struct cred *cred,
 	if (!f)
 		return;
 	a->a.file = file_of(ns, f);
+	if (!a->a.file) {
+		a->err = -ENOMEM;
+		return;
+	}
 	file_server_attr(a->a.file, f->size, 1, true);
 	a->a.attr.size = f->size;
 }
@@ -511,10 +522,11 @@ ns_describe(struct namespace *ns, struct wb_file *file)
 }
 
 struct wb_file *
-ns_restore(struct namespace *ns, const char *description)
+ns_restore(struct namespace *ns, const char *description, int *err)
 {
 	struct stored *f = find(ns->server, description);
 
+	*err = f ? -ENOMEM : -EINVAL;
 	return f ? file_of(ns, f) : NULL;
 }
 
@@ -578,6 +590,19 @@ late(void *arg, uint64_t until_usec)
 		sessions_late(g->sessions, until_usec);
 }
 
+static void
+gave_up(void *arg, struct wb_file *f, uid_t writer, uint64_t offset,
+	uint64_t length, int err)
+{
+	struct rig *g = arg;
+
+	(void)f;
+	(void)writer;
+	(void)offset;
+	(void)err;
+	g->gave_up_bytes += length;
+}
+
 static char *
 statistics(void *arg, const struct asker *who)
 {
@@ -602,6 +627,7 @@ static void
 put(void *arg, const char *name, int fd)
 {
 	struct rig *g = arg;
+	EXCUSED;
 
 	if (inherit_add(&g->store, name, fcntl(fd, F_DUPFD_CLOEXEC, 3)))
 		abort();
@@ -612,6 +638,7 @@ drop(void *arg, const char *name)
 {
 	struct rig *g = arg;
 	unsigned i;
+	EXCUSED;
 
 	for (i = 0; i < g->store.nr; i++)
 		if (g->store.each[i].fd >= 0 &&
@@ -680,7 +707,9 @@ static void
 start(struct rig *g, struct server *server, struct rig *old)
 {
 	static const struct keep_hooks keep_hooks = { put, drop };
-	static const struct wb_hooks hooks = { .poke = poke, .late = late };
+	static const struct wb_hooks hooks = {
+		.poke = poke, .gave_up = gave_up, .late = late,
+	};
 	struct wb_limits limits = {
 		.dirty_bytes = 64u << 20, .dirty_background_bytes = 32u << 20,
 		.whole_grants = true,
@@ -818,6 +847,12 @@ rig_free(struct rig *g)
 	if (!g->keep_dir)
 		rmdir(g->dir);
 	free(g);
+}
+
+uint64_t
+rig_gave_up(const struct rig *g)
+{
+	return g->gave_up_bytes;
 }
 
 struct config *

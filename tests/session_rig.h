@@ -61,6 +61,8 @@ unsigned rig_hidden(struct rig *);
 void rig_max_size(struct rig *, uint64_t);
 /* Who asked it last to open a file. */
 uid_t rig_opened_by(struct rig *);
+/* Bytes that were accepted and given up. */
+uint64_t rig_gave_up(const struct rig *);
 /* What is on the server; NULL: no such file. */
 const unsigned char *rig_data(struct rig *, const char *target,
 			      uint64_t *size);

@@ -14,9 +14,12 @@
 
 #include <bsd/sys/tree.h>
 
+#include "tests/inject/excused.h"
 #include "tests/vloop.h"
 
 #define STUCK_ROUNDS 1000000u
+
+unsigned excused;
 
 struct loop_watch {
 	struct vloop *l;
@@ -195,7 +198,7 @@ run_watches(struct vloop *v)
 {
 	struct loop_watch *w;
 	bool ran = false;
-	unsigned nr, i, events;
+	unsigned nr, i, events, was;
 
 	if (TAILQ_EMPTY(&v->watches) || poll_watches(v, &nr) <= 0)
 		return false;
@@ -211,7 +214,9 @@ run_watches(struct vloop *v)
 		if (!events)
 			continue;
 		ran = true;
+		was = excused_not();
 		w->fn(w->arg, w->fd, events);
+		excused = was;
 	}
 	return ran;
 }
@@ -279,11 +284,14 @@ run_timers(struct vloop *v, uint64_t seq_end)
 {
 	struct loop_timer *t;
 	bool ran = false;
+	unsigned was;
 
 	while ((t = next_due(v, seq_end))) {
 		vloop_timer_clear(t);
 		ran = true;
+		was = excused_not();
 		t->fn(t->arg);
+		excused = was;
 	}
 	return ran;
 }
@@ -335,6 +343,7 @@ run_deferred(struct vloop *v)
 	struct deferred_list now;
 	struct loop_deferred *d;
 	bool ran = false;
+	unsigned was;
 
 	TAILQ_INIT(&now);
 	TAILQ_CONCAT(&now, &v->deferred, link);
@@ -343,7 +352,9 @@ run_deferred(struct vloop *v)
 	while ((d = TAILQ_FIRST(&now))) {
 		undefer(d);
 		ran = true;
+		was = excused_not();
 		d->fn(d->arg);
+		excused = was;
 	}
 	return ran;
 }
@@ -355,6 +366,7 @@ run_round(struct vloop *v)
 {
 	uint64_t seq_end = v->seq;
 	bool ran;
+	EXCUSED;
 
 	ran = run_watches(v);
 	ran |= run_timers(v, seq_end);
