@@ -3,6 +3,7 @@
    as one number; times and sequence numbers count from now */
 #include "daemon/writeback/commit.h"
 #include "daemon/writeback/sync.h"
+#include "daemon/writeback/tails.h"
 #include "daemon/writeback/write_op.h"
 #include "daemon/writeback/writepages.h"
 #include "tests/explore.h"
@@ -89,14 +90,16 @@ mix_file(const struct explore_state *x, struct wb_file *f)
 }
 
 static void
-mix_server(const struct explore_state *x, const struct wb_server *s)
+mix_server(const struct explore_state *x, struct wb_server *s)
 {
 	const struct congestion_pass *p;
-	const struct wb_file *f;
+	struct wb_file *f;
 
 	mix('d');
-	TAILQ_FOREACH(f, &s->dirty_files, dirty_link)
+	for (f = dirty_first(s); f; f = dirty_next(f)) {
 		mix(number_of(f));
+		mix(f->only_tail);
+	}
 	mix('s');
 	TAILQ_FOREACH(f, &s->sync_files, sync_link)
 		mix(number_of(f));

@@ -149,6 +149,23 @@ check_op(struct wb_file *f, struct write_op *op, unsigned *nr)
 	CHECK(at == op->call.offset + op->call.count);
 }
 
+/* Where it counts as one, no whole WRITE of it is DIRTY. */
+static void
+check_tail(struct wb_file *f)
+{
+	struct extent *e, *last = NULL;
+
+	if (!f->only_tail)
+		return;
+	CHECK(f->on_dirty && f->size < f->tail_end);
+	for (e = extent_dirty_from(f, 0); e; e = extent_dirty_next(e)) {
+		CHECK(!last || extent_end(last) == e->offset);
+		CHECK(e->offset + file_wsize(f) >= f->tail_end);
+		last = e;
+	}
+	CHECK(last && extent_end(last) == f->size);
+}
+
 #define IS(state) (1u << (state))
 
 static void
@@ -176,6 +193,8 @@ check_file(struct wb_file *f, struct sums *all)
 	CHECK(same_bytes(s.bytes, f->bytes));
 	CHECK(!memcmp(s.nr, f->nr, sizeof s.nr));
 	CHECK(f->on_dirty == (s.nr[EXTENT_DIRTY] > 0));
+	CHECK((f->on_age != AGE_NONE) == f->on_dirty);
+	check_tail(f);
 	CHECK(f->on_unstable == (s.nr[EXTENT_UNSTABLE] > 0));
 	if (f->forgotten)	/* nobody would ever write them */
 		CHECK(!s.nr[EXTENT_DIRTY] && !s.nr[EXTENT_FAILED]);

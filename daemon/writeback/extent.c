@@ -29,8 +29,9 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "daemon/writeback/flusher.h"
+#include "daemon/writeback/age.h"
 #include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/tails.h"
 
 enum seq_tree { TREE_NONE, TREE_TO_WRITE, TREE_UNDER_WAY, TREE_UNCOMMITTED,
 		TREE_FAILED };
@@ -125,15 +126,12 @@ account(struct extent *e, enum extent_state s, int sign)
 static void
 dirty_list_check(struct wb_file *f)
 {
-	struct wb_server *s = f->server;
 	bool dirty = f->nr[EXTENT_DIRTY] > 0;
 
 	if (dirty && !f->on_dirty) {
-		TAILQ_INSERT_TAIL(&s->dirty_files, f, dirty_link);
-		f->on_dirty = true;
+		dirty_add(f);
 	} else if (!dirty && f->on_dirty) {
-		TAILQ_REMOVE(&s->dirty_files, f, dirty_link);
-		f->on_dirty = false;
+		dirty_remove(f);
 		f->portion_used = 0;
 	}
 }
@@ -271,10 +269,15 @@ extent_set_state(struct extent *e, enum extent_state to)
 		extent_list_append(&f->unstable, e);
 	else if (to != EXTENT_GHOST && to != EXTENT_WRITEBACK)
 		extent_list_remove(e);
-	if (to == EXTENT_DIRTY)
-		flusher_age(f->server, e->dirtied_usec);
+	if (to == EXTENT_DIRTY) {
+		tails_joined(e);
+	} else if (from == EXTENT_DIRTY || to == EXTENT_HELD) {
+		tails_over(f);
+	}
 	slab_order(e, from, to);
 	dirty_list_check(f);
+	if (to == EXTENT_DIRTY)
+		age_joined(e);
 	unstable_list_check(f);
 	live_check(f);
 	slab_chunk_check(e->slab, c);
@@ -358,6 +361,7 @@ set_length(struct extent *e, uint32_t length)
 
 	account(e, e->state, -1);
 	e->length = length;
+	tails_over(e->file);
 	account(e, e->state, 1);
 	if (listed(e, e->state, &as))
 		slab_relength(e);

@@ -8,11 +8,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "daemon/writeback/age.h"
 #include "daemon/writeback/commit.h"
 #include "daemon/writeback/flusher.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/read_impl.h"
 #include "daemon/writeback/sync.h"
+#include "daemon/writeback/tails.h"
 #include "daemon/writeback/truncate.h"
 #include "daemon/writeback/writepages.h"
 
@@ -76,6 +78,7 @@ stricter(struct wb_file *f, const struct wb_file_params *params)
 		f->params.stable = params->stable;
 	if (f->params.wsize > params->wsize)
 		f->params.wsize = params->wsize;
+	tails_over(f);
 	if (f->params.rsize > params->rsize)
 		f->params.rsize = params->rsize;
 	if (f->params.read_ahead > params->read_ahead)
@@ -266,7 +269,7 @@ void
 file_go_on(struct wb_file *f)
 {
 	f->paused--;
-	f->server->next_age_usec = 0;	/* it may have been passed over */
+	age_look(f);
 	file_kick(f);
 }
 
@@ -333,6 +336,7 @@ file_server_attr(struct wb_file *f, uint64_t size, uint64_t ctime_nsec,
 	if (file_has_local(f)) {
 		if (size > f->size && at_open)
 			f->size = size;
+		tails_over(f);
 		return;
 	}
 	/* close-to-open: what another client wrote is what counts */

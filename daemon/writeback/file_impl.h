@@ -59,8 +59,15 @@ struct wb_file {
 	unsigned ops_nr;
 	struct commit *commit;		/* the COMMIT that is out */
 	bool commit_soon;		/* the server's verifier changed */
-	TAILQ_ENTRY(wb_file) dirty_link;	/* server->dirty_files */
-	bool on_dirty;
+	RB_ENTRY(wb_file) by_turn;	/* server->dirty_files, */
+	TAILQ_ENTRY(wb_file) tail_link;	/* or tail_files */
+	bool on_dirty;			/* in either */
+	uint64_t turn;			/* its place in them */
+	bool only_tail;			/* in tail_files; see tails.h */
+	uint64_t tail_end;		/* where that is a whole WRITE */
+	RB_ENTRY(wb_file) by_age;	/* server->ages, or aged */
+	uint64_t age_usec;		/* looked at then; see age.h */
+	enum { AGE_NONE, AGE_WAITS, AGE_OVER } on_age;
 	TAILQ_ENTRY(wb_file) unstable_link;	/* server->unstable_files */
 	bool on_unstable;
 	bool is_live;			/* not all of it is stable */

@@ -17,12 +17,14 @@
  */
 #include <sys/param.h>
 
+#include "daemon/writeback/age.h"
 #include "daemon/writeback/commit.h"
 #include "daemon/writeback/flusher.h"
 #include "daemon/writeback/jukebox.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/reclaim.h"
 #include "daemon/writeback/sync.h"
+#include "daemon/writeback/tails.h"
 #include "daemon/writeback/throttle.h"
 #include "daemon/writeback/write_op.h"
 #include "daemon/writeback/writepages.h"
@@ -42,8 +44,8 @@ portion(const struct wb_server *s)
 		   wbt_share(&s->wbt, PORTION_MIN));
 }
 
-static bool
-may_write(struct wb_file *f, uint64_t now)
+bool
+flusher_may_write(struct wb_file *f, uint64_t now)
 {
 	if (!TAILQ_EMPTY(&f->truncations) || f->forgotten || f->paused)
 		return false;
@@ -123,7 +125,7 @@ sync_come(struct wb_file *f, uint64_t now)
 {
 	struct wb_server *s = f->server;
 
-	if (!may_write(f, now))
+	if (!flusher_may_write(f, now))
 		return;
 	if (congestion_stops(&s->congestion.sync, writeback(s)))
 		sync_wait(f, now);
@@ -145,7 +147,7 @@ run_waiting(struct wb_server *s, uint64_t now)
 	       !congestion_full(q, writeback(s))) {
 		end = p == last;
 		sync_wake(p->file, now);
-		if (may_write(p->file, now))
+		if (flusher_may_write(p->file, now))
 			sync_pass(p->file, now);
 	}
 }
@@ -175,64 +177,11 @@ run_sync(struct wb_server *s, uint64_t now)
 
 /* ---- async ---- */
 
-void
-flusher_age(struct wb_server *s, uint64_t dirtied_usec)
-{
-	uint64_t due = dirtied_usec + s->wb->limits.dirty_expire_usec;
-
-	if (due < s->next_age_usec)
-		s->next_age_usec = due;
-}
-
-/* When the file's oldest DIRTY byte has to go; never while a truncation, a
-   pause or the answer of a WRITE is waited for, whose end has us look again. */
-static uint64_t
-age_due(struct wb_file *f, uint64_t now)
-{
-	uint64_t due = extent_oldest(&f->to_write)->dirtied_usec +
-		       f->server->wb->limits.dirty_expire_usec;
-
-	if (due > now || may_write(f, now))
-		return due;
-	return f->not_before_usec > now ? f->not_before_usec : UINT64_MAX;
-}
-
-/* The first file that is too old; looks when one can be. */
-static struct wb_file *
-aged_file(struct wb_server *s, uint64_t now)
-{
-	uint64_t next = now + s->wb->limits.dirty_expire_usec, due;
-	struct wb_file *f;
-
-	if (TAILQ_EMPTY(&s->dirty_files))
-		return NULL;
-	if (now < s->next_age_usec) {
-		wb_due(s->wb, s->next_age_usec);
-		return NULL;
-	}
-	TAILQ_FOREACH(f, &s->dirty_files, dirty_link) {
-		due = age_due(f, now);
-		if (due <= now)
-			return f;
-		if (due < next)
-			next = due;
-	}
-	s->next_age_usec = next;
-	wb_due(s->wb, next);
-	return NULL;
-}
-
-/* It has had its turn, if it is still dirty. */
 static void
 to_the_back(struct wb_file *f)
 {
-	struct wb_server *s = f->server;
-
 	f->portion_used = 0;
-	if (!f->on_dirty)
-		return;
-	TAILQ_REMOVE(&s->dirty_files, f, dirty_link);
-	TAILQ_INSERT_TAIL(&s->dirty_files, f, dirty_link);
+	dirty_to_the_back(f);
 }
 
 static uint64_t
@@ -273,6 +222,8 @@ async_pass(struct wb_file *f, enum flush_cause cause, bool partial,
 		s->stats.flush_causes[cause]++;
 	f->portion_used += r.bytes;
 	*stopped = r.more && async_stopped(s, now);
+	if (!partial && !r.bytes && !r.more)
+		tails_found(f);
 	if (!*stopped || f->portion_used >= portion(s))
 		to_the_back(f);
 	return r.bytes;
@@ -334,7 +285,7 @@ flusher_oldest(struct slab *slab, const struct wb_server *s, uint64_t now)
 
 	TAILQ_FOREACH(e, &slab->dirty, dirty_link) {
 		if (e->file != no && (!s || e->file->server == s) &&
-		    may_write(e->file, now))
+		    flusher_may_write(e->file, now))
 			return e;
 		no = e->file;
 		if (!--left)
@@ -401,13 +352,15 @@ round_files(struct wb_server *s, bool partial, uint64_t now, bool *progress)
 	bool stopped;
 
 	*progress = false;
-	last = TAILQ_LAST(&s->dirty_files, file_list);
-	while ((f = TAILQ_FIRST(&s->dirty_files))) {
+	if (partial || s->wb->draining)
+		tails_over_all(s);
+	last = dirty_last(s);
+	while ((f = dirty_head(s))) {
 		bool end = f == last;
 
 		if (!cause_now(s, &cause) || has_enough(s))
 			return false;
-		if (may_write(f, now)) {
+		if (flusher_may_write(f, now)) {
 			if (async_pass(f, cause, partial ||
 				       cause == FLUSH_SHUTDOWN, now,
 				       &stopped))
@@ -420,7 +373,7 @@ round_files(struct wb_server *s, bool partial, uint64_t now, bool *progress)
 		if (end)
 			return true;
 	}
-	return false;
+	return !TAILQ_EMPTY(&s->tail_files);
 }
 
 /* false: no other pass may begin. */
@@ -430,7 +383,7 @@ run_aged(struct wb_server *s, uint64_t now)
 	struct wb_file *f;
 	bool stopped = false;
 
-	while (!stopped && !has_enough(s) && (f = aged_file(s, now)))
+	while (!stopped && !has_enough(s) && (f = age_first(s, now)))
 		if (!async_pass(f, FLUSH_AGE, true, now, &stopped))
 			break;
 	return !stopped;
@@ -443,8 +396,8 @@ run_async(struct wb_server *s, uint64_t now)
 	bool progress, wanted;
 	enum flush_cause cause;
 
-	wanted = !TAILQ_EMPTY(&s->dirty_files) &&
-		 (cause_now(s, &cause) || aged_file(s, now));
+	wanted = dirty_first(s) &&
+		 (cause_now(s, &cause) || age_first(s, now));
 	if (!wanted) {
 		congestion_leave(q, &s->async_pass, now);
 		return;
@@ -484,7 +437,7 @@ older(struct extent_seq_tree *t, uint64_t than_usec)
 /* A server that owes an answer, or gave one a moment ago, is not to blame on us;
    neither is what may not be written now. */
 bool
-flusher_overdue(const struct wb_server *s, uint64_t now)
+flusher_overdue(struct wb_server *s, uint64_t now)
 {
 	uint64_t late = s->wb->limits.dirty_expire_usec + OVERDUE_USEC;
 	struct wb_file *f;
@@ -492,11 +445,11 @@ flusher_overdue(const struct wb_server *s, uint64_t now)
 	if (s->ops_out || s->commits_out || now < late ||
 	    now - s->answered_usec < OVERDUE_USEC)
 		return false;
-	TAILQ_FOREACH(f, &s->dirty_files, dirty_link)
-		if (may_write(f, now) && older(&f->to_write, now - late))
+	for (f = dirty_first(s); f; f = dirty_next(f))
+		if (flusher_may_write(f, now) && older(&f->to_write, now - late))
 			return true;
 	TAILQ_FOREACH(f, &s->unstable_files, unstable_link)
-		if (may_write(f, now) && older(&f->uncommitted, now - late))
+		if (flusher_may_write(f, now) && older(&f->uncommitted, now - late))
 			return true;
 	return false;
 }
@@ -510,8 +463,8 @@ flusher_drive(struct wb_server *s, uint64_t bytes, uint64_t now)
 
 	if (s->wb->held)
 		return 0;
-	TAILQ_FOREACH(f, &s->dirty_files, dirty_link)
-		if (may_write(f, now))
+	for (f = dirty_first(s); f; f = dirty_next(f))
+		if (flusher_may_write(f, now))
 			return writepages(f, &p, now).bytes;
 	return 0;
 }

@@ -26,10 +26,10 @@ struct extent *flusher_oldest(struct slab *, const struct wb_server *,
 uint64_t flusher_drive(struct wb_server *, uint64_t bytes, uint64_t now);
 /* Is there data that should have left long ago, or been committed, though the
    server owes us nothing? */
-bool flusher_overdue(const struct wb_server *, uint64_t now);
+bool flusher_overdue(struct wb_server *, uint64_t now);
 /* Somebody waits for the file, and it has something to write; or no more. */
 void flusher_sync(struct wb_file *, bool wanted, uint64_t now);
-/* Data as old as this is DIRTY now. */
-void flusher_age(struct wb_server *, uint64_t dirtied_usec);
+/* May a WRITE of it begin? */
+bool flusher_may_write(struct wb_file *, uint64_t now);
 
 #endif

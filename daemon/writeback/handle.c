@@ -6,6 +6,7 @@
 
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/sync.h"
+#include "daemon/writeback/tails.h"
 #include "daemon/writeback/truncate.h"
 
 struct wb_handle *
@@ -98,6 +99,7 @@ handle_reserve(struct wb_handle *h, uint64_t length)
 	if (start > f->params.max_size || length > f->params.max_size - start)
 		return -EFBIG;
 	f->size = h->reserved_end = start + length;
+	tails_over(f);
 	h->cut_from = UINT64_MAX;
 	return (int64_t)start;
 }
@@ -111,6 +113,7 @@ handle_reserved(struct wb_handle *h, uint64_t end)
 	h->cut_from = UINT64_MAX;
 	if (end > f->size)
 		f->size = end;
+	tails_over(f);
 }
 
 void

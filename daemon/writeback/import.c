@@ -16,6 +16,7 @@
 
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/read_impl.h"
+#include "daemon/writeback/tails.h"
 
 static struct slab *sorting;	/* qsort has no argument; one thread */
 
@@ -152,6 +153,7 @@ slab_import_one(struct slab *s, uint64_t now)
 	reads_drop(f, e->offset, extent_end(e));
 	if (extent_end(e) > f->size)
 		f->size = extent_end(e);
+	tails_over(f);
 	file_kick(f);
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "daemon/writeback/age.h"
 #include "daemon/writeback/jukebox.h"
 #include "daemon/writeback/pipeline_impl.h"
 
@@ -90,7 +91,7 @@ jukebox_write_taken(struct wb_file *f)
 	s->jukebox_row = 0;
 	s->jukebox_last = NULL;
 	if (f->window)		/* old data may have been passed over */
-		s->next_age_usec = 0;
+		age_look(f);
 	widen(&f->window);
 	widen(&s->window);
 }

@@ -387,7 +387,7 @@ wb_is_quiet(const struct wb *wb)
 bool
 wb_stands_still(const struct wb *wb, uint64_t now)
 {
-	const struct wb_server *s;
+	struct wb_server *s;
 
 	LIST_FOREACH(s, &wb->servers, link)
 		if (flusher_overdue(s, now))

@@ -12,6 +12,7 @@
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/read_impl.h"
 #include "daemon/writeback/room_queue.h"
+#include "daemon/writeback/tails.h"
 #include "daemon/writeback/throttle.h"
 
 /* Does [place, place + length) lie in what was granted and claimed? */
@@ -193,8 +194,10 @@ slab_post(struct slab *s, struct wb_handle *h,
 	account_post(s, r->place, r->length);
 	if (length)
 		reads_drop(f, offset, offset + length);
-	if (length && offset + length > f->size)
+	if (length && offset + length > f->size) {
 		f->size = offset + length;
+		tails_grew(f);
+	}
 	if (r->kind == NFSWB_RING_WRITE &&
 	    offset + r->length == h->reserved_end)
 		h->reserved_end = 0;	/* that was the last piece */

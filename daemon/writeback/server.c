@@ -23,7 +23,10 @@ wb_server_new(struct wb *wb, const struct wb_server_params *params,
 	s->params = *params;
 	s->calls = calls;
 	s->calls_arg = calls_arg;
-	TAILQ_INIT(&s->dirty_files);
+	RB_INIT(&s->dirty_files);
+	TAILQ_INIT(&s->tail_files);
+	RB_INIT(&s->ages);
+	RB_INIT(&s->aged);
 	TAILQ_INIT(&s->unstable_files);
 	TAILQ_INIT(&s->sync_files);
 	TAILQ_INIT(&s->free_ops);

@@ -12,6 +12,9 @@
 
 TAILQ_HEAD(file_list, wb_file);
 TAILQ_HEAD(commit_list, commit);
+RB_HEAD(file_age_tree, wb_file);
+RB_HEAD(file_dirty_tree, wb_file);
+RB_HEAD(file_turn_tree, wb_file);
 
 struct wb_server {
 	struct wb *wb;
@@ -22,10 +25,13 @@ struct wb_server {
 	LIST_ENTRY(wb_server) link;	/* wb->servers */
 
 	struct wb_file *files;		/* uthash by fh */
-	struct file_list dirty_files;	/* oldest first */
+	struct file_dirty_tree dirty_files;	/* by turns, see tails.h */
+	uint64_t turn;			/* the last that was given a file */
+	struct file_list tail_files;	/* those with nothing but a tail */
 	struct file_list unstable_files;
 	struct file_list sync_files;	/* to be written for somebody who waits */
-	uint64_t next_age_usec;		/* no file is too old before */
+	struct file_age_tree ages;	/* dirty files, see age.h */
+	struct file_turn_tree aged;	/* those that are too old */
 	uint64_t bytes[EXTENT_STATE_NR];
 
 	struct write_op_list free_ops;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* stats.c - fills in what is counted elsewhere and told here */
 #include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/tails.h"
 #include "daemon/writeback/throttle.h"
 
 const char *
@@ -41,7 +42,7 @@ oldest_dirty(struct wb_server *s, uint64_t now)
 	struct wb_file *f;
 	struct extent *e;
 
-	TAILQ_FOREACH(f, &s->dirty_files, dirty_link) {
+	for (f = dirty_first(s); f; f = dirty_next(f)) {
 		e = extent_oldest(&f->to_write);
 		if (e && e->dirtied_usec < oldest)
 			oldest = e->dirtied_usec;

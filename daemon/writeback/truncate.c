@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "daemon/writeback/age.h"
 #include "daemon/writeback/jukebox.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/read_impl.h"
+#include "daemon/writeback/tails.h"
 #include "daemon/writeback/truncate.h"
 #include "daemon/writeback/writepages.h"
 
@@ -67,7 +69,7 @@ finish(struct truncation *t, int err, uint64_t now)
 		done(arg, err);
 	extent_release_held(f, now);
 	f->server->wb->slots_came_free = true;	/* appends waited for this */
-	f->server->next_age_usec = 0;		/* and so did old data */
+	age_look(f);				/* and so did old data */
 	file_kick(f);
 	file_put(f);
 }
@@ -99,6 +101,7 @@ setsize_done(struct wb_call *c, uint64_t now)
 		extent_cut_behind(f, t->size);
 		cut_held(f, t);
 		f->size = size_after(f, t);
+		tails_over(f);
 		if (c->have_size) {
 			f->reply_size = c->size_after;
 			f->reply_ctime = c->ctime_nsec;

@@ -7,6 +7,7 @@
 #include "daemon/writeback/commit.h"
 #include "daemon/writeback/jukebox.h"
 #include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/tails.h"
 #include "daemon/writeback/write_answer.h"
 #include "daemon/writeback/write_op.h"
 
@@ -120,6 +121,7 @@ size_taken(struct write_op *op)
 	if (!f->wsize_try || op->call.count <= f->wsize_try / 2)
 		return;
 	s->wsize_max = f->wsize_try;
+	tails_over_all(s);
 	f->wsize_try = 0;
 	log_warning("server %s refuses WRITEs above %u bytes, though it offered "
 		    "them", s->name, s->wsize_max);
