@@ -40,6 +40,7 @@ wb_new(const struct wb_limits *limits, const struct wb_hooks *hooks, void *arg,
 	wb->deadline = wb->next_clean_usec = wb->next_read_usec = UINT64_MAX;
 	LIST_INIT(&wb->servers);
 	LIST_INIT(&wb->slabs);
+	LIST_INIT(&wb->ending_slabs);
 	TAILQ_INIT(&wb->waiting);
 	TAILQ_INIT(&wb->paced);
 	TAILQ_INIT(&wb->driving);
@@ -265,6 +266,9 @@ wake_starved(struct wb *wb)
 		f->on_short = false;
 		file_kick(f);
 	}
+	if (!wb->starved_nr && !wb->some_stalled)
+		return;
+	wb->some_stalled = false;
 	LIST_FOREACH_SAFE(s, &wb->slabs, link, next)
 		if (s->starved || s->stalled)
 			slab_wake(s);
@@ -275,9 +279,7 @@ reap_slabs(struct wb *wb)
 {
 	struct slab *s, *next;
 
-	if (!wb->released_nr)
-		return;
-	LIST_FOREACH_SAFE(s, &wb->slabs, link, next)
+	LIST_FOREACH_SAFE(s, &wb->ending_slabs, ending_link, next)
 		(void)slab_reap(s);
 }
 

@@ -42,7 +42,8 @@ struct wb {
 	struct file_list short_files;	/* lack slots to cut something */
 	struct server_list servers;
 	struct slab_list slabs;
-	unsigned released_nr;		/* slabs that end */
+	struct slab_list ending_slabs;	/* those that were released */
+	bool some_stalled;		/* a slab waits for a truncation */
 	uint64_t next_clean_usec;	/* no CLEAN chunk expires before */
 	uint64_t next_read_usec;	/* the same of what was READ */
 	struct slab_wait_list waiting;	/* slabs, first in first out */

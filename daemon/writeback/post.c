@@ -161,14 +161,14 @@ slab_post(struct slab *s, struct wb_handle *h,
 		slab_aim(s, f->server);
 	if (r->kind == NFSWB_RING_APPEND) {
 		if (!TAILQ_EMPTY(&f->truncations)) {
-			s->stalled = true;	/* where the end is, is not */
+			slab_stall(s);		/* where the end is, is not */
 			return -ENOBUFS;	/* known now */
 		}
 		offset = f->size;
 	} else if (r->kind != NFSWB_RING_WRITE) {
 		return -EPROTO;
 	} else if (!piece_left(h, offset, &length)) {
-		s->stalled = true;
+		slab_stall(s);
 		return -ENOBUFS;
 	}
 	if ((h->oflags & O_ACCMODE) == O_RDONLY)
@@ -217,7 +217,7 @@ slab_write(struct slab *s, struct wb_handle *h, const void *data,
 	s->wb->now = now;
 	if (h->oflags & O_APPEND) {
 		if (!TAILQ_EMPTY(&h->file->truncations)) {
-			s->stalled = true;
+			slab_stall(s);
 			return 0;
 		}
 		offset = h->file->size;

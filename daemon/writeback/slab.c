@@ -64,7 +64,8 @@ static void
 slab_free(struct slab *s)
 {
 	LIST_REMOVE(s, link);
-	s->wb->released_nr -= s->released;
+	if (s->released)
+		LIST_REMOVE(s, ending_link);
 	slab_set_fresh(s, 0);
 	pace_leave(s);
 	free(s->import);
@@ -220,6 +221,13 @@ slab_starve(struct slab *s)
 }
 
 void
+slab_stall(struct slab *s)
+{
+	s->stalled = true;
+	s->wb->some_stalled = true;
+}
+
+void
 slab_wake(struct slab *s)
 {
 	sated(s);
@@ -250,7 +258,8 @@ slab_release(struct slab *s, uint64_t now)
 	struct chunk *c, *next;
 
 	s->wb->now = now;
-	s->wb->released_nr += !s->released;
+	if (!s->released)
+		LIST_INSERT_HEAD(&s->wb->ending_slabs, s, ending_link);
 	s->released = true;
 	if (s->importing)
 		slab_import_end(s);

@@ -47,6 +47,7 @@ struct slab {
 	struct slab_hooks hooks;
 	void *hooks_arg;
 	LIST_ENTRY(slab) link;		/* wb->slabs */
+	LIST_ENTRY(slab) ending_link;	/* wb->ending_slabs, once released */
 
 	struct chunk *chunk;
 	struct chunk_list free, open, closed, clean, read, handed;
@@ -150,6 +151,8 @@ void slab_chunk_move(struct slab *, struct chunk *, enum chunk_state);
 void slab_wake(struct slab *);
 /* slab_post found no slot, that is no room: woken when some came free. */
 void slab_starve(struct slab *);
+/* It has to wait for a truncation: the same. */
+void slab_stall(struct slab *);
 /* The list is taken and the ring drained: room may be granted. */
 void slab_import_end(struct slab *);
 /* Ends a released slab without live extents: true, and it is freed. */
