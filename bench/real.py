@@ -68,6 +68,11 @@ def counters(server):
     return json.loads(server.stdout.readline())
 
 
+def ordinary():
+    """In a child: of the ordinary class, though we may be of a real-time one."""
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
 def cpu_of(pid):
     """Seconds of the processor that a process had, to the nanosecond."""
     return time.clock_gettime((~pid << 3) | 2)
@@ -140,14 +145,15 @@ class Bench:
         self.launch()
         wait_for(self.socket)
 
-    def start_flood(self, writers, size, rate=0, name=''):
+    def start_flood(self, writers, size, rate=0, name='', **more):
         """name: of a folder that is there."""
         path, _, query = self.url.partition('?')
         p = self.start(
             [self.build + '/bench/flood'] + (['-r', str(rate)] if rate else
                                              []) +
             [self.socket, path + name + '?' + query, str(writers), str(size),
-             str(size)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+             str(size)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            **more)
         if p.stdout.readline() != 'go\n':
             raise self.failed('flood')
         return p

@@ -112,7 +112,8 @@ def application_rounds(build, args):
         for nr in range(args.rounds):
             v = {}
             for what in ('quiet', 'pause') if nr % 2 else ('pause', 'quiet'):
-                victims = b.start_flood(4, 64 << 10, name='/victims')
+                victims = b.start_flood(4, 64 << 10, name='/victims',
+                                        preexec_fn=real.ordinary)
                 time.sleep(0.3)
                 v[what] = longest(b, args.window, victims.kill if
                                   what == 'pause' else lambda: None)
@@ -210,7 +211,7 @@ class Beside:
             args = ['setpriv', '--reuid', str(NOBODY), '--regid', str(NOBODY),
                     '--clear-groups'] + args
         self.process = bench.start(args, stdin=subprocess.DEVNULL,
-                                   stdout=self.out)
+                                   stdout=self.out, preexec_fn=real.ordinary)
 
     def cpu(self):
         if self.process.poll() is not None:

@@ -307,6 +307,11 @@ left_behind() {
 	find "$tmp" -maxdepth 1 -name 'sessions?*'
 }
 
+# No session was closed for what it did.
+honest() {
+	! grep 'session .* closed: ' "$tmp/nfswbd.err"
+}
+
 nothing_stays() {
 	[ "$(left_behind)" = "" ]
 }

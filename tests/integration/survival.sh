@@ -451,6 +451,7 @@ check "in the end no session, memory or file of the daemon's stays" \
 	await 20 nothing_stays
 check_is "the daemon died $daemon_deaths times, and with the server" \
 	$daemon_deaths -ge $((rounds * 10))
+check "nobody who died was taken for one that breaks a rule" honest
 check "no sanitizer had to speak" \
 	sh -c '! grep -E "runtime error|Sanitizer" "$0"' "$tmp/nfswbd.err"
 done_testing
