@@ -30,9 +30,9 @@
 #include "daemon/writeback/share.h"
 #include "daemon/writeback/throttle.h"
 
-#define AHEAD_MAX 64u
+#define AHEAD_MAX 256u
 #define AHEAD_LEAST 8u		/* may have as many, however small the limit */
-#define AHEAD_SHARE 64u		/* of the limit */
+#define AHEAD_SHARE 64u		/* of the limit and of those who write */
 
 uint64_t
 throttle_dirtied(const struct wb *wb)
@@ -261,7 +261,8 @@ static unsigned
 ahead_max(const struct slab *s)
 {
 	uint64_t limit = s->wb->limits.dirty_bytes / NFSWB_CHUNK_BYTES;
-	uint64_t most = MAX(limit / AHEAD_SHARE, AHEAD_LEAST);
+	uint64_t share = limit / AHEAD_SHARE / MAX(s->wb->live_files, 1);
+	uint64_t most = MAX(share, AHEAD_LEAST);
 
 	most = MIN(most, s->view.layout.chunk_nr / 4);
 	return (unsigned)MIN(MAX(most, 1), AHEAD_MAX);
