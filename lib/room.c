@@ -15,6 +15,7 @@
  * sleeps.  Nothing is claimed meanwhile.
  */
 #include <errno.h>
+#include <sys/mman.h>
 
 #include "common/crash.h"
 #include "lib/call.h"
@@ -25,6 +26,7 @@
 #include "lib/wire.h"
 
 #define OWN_AFTER 65536u	/* bytes in sequence before a file gets one */
+#define TOUCH_FROM 16u		/* chunks: 1 MiB */
 #define FAILED_NSEC 1000000000ull /* then ask whether failed data is why */
 
 static void
@@ -36,6 +38,24 @@ chunk_forget(struct nfswb *wb, struct chunk *c)
 	c->nr = NFSWB_NO_CHUNK;
 	if (c != &wb->shared)
 		wb->own_nr--;
+}
+
+/* Pages that nobody used yet come by one call, not by a fault each; who writes
+   little does not get what it may not need. */
+static void
+touch(struct nfswb *wb, uint32_t nr)
+{
+	if (nr < wb->touched)
+		return;
+	wb->touched = nr + 1;
+#ifdef MADV_POPULATE_WRITE
+	/* where it can't be done, the copy does */
+	if (nr >= TOUCH_FROM &&
+	    nfswb_mark_limit(atomic_load(&wb->shm.mark[nr])) >=
+	    NFSWB_CHUNK_BYTES)
+		(void)madvise(wb->shm.data + (size_t)nr * NFSWB_CHUNK_BYTES,
+			      NFSWB_CHUNK_BYTES, MADV_POPULATE_WRITE);
+#endif
 }
 
 /* Whoever filled it before, and did not see it closed, does so no more. */
@@ -196,6 +216,7 @@ claim_or_pop(struct nfswb *wb, struct chunk *c, const struct need *need,
 			return false;
 		chunk_leave(wb, c);
 		chunk_take(wb, c, nr);
+		touch(wb, nr);
 		note_pop(wb);
 	}
 }

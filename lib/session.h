@@ -109,6 +109,7 @@ struct nfswb {
 	struct chunk shared;		/* for files without one of their own */
 	struct chunk **filler;		/* by chunk number: who fills it */
 	unsigned own_nr;		/* files with a chunk of their own */
+	uint32_t touched;		/* chunks from there on never were */
 	uint64_t want_bytes;		/* of all that wait for room */
 	unsigned tail_waiter_nr;	/* for the tail, see room_ask */
 	unsigned chunkless_nr;		/* of them without a chunk to fill */

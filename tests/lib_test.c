@@ -319,6 +319,37 @@ write_larger_than_the_slab_waits_for_room_and_goes_on(void)
 	free(data);
 }
 
+/* Bytes of the slab that are there. */
+static uint64_t
+slab_memory(void)
+{
+	struct stat st;
+
+	fake_lock(fake);
+	CU_ASSERT_EQUAL(fstat(fake->memory_fd[1], &st), 0);
+	fake_unlock(fake);
+	return (uint64_t)st.st_blocks * 512;
+}
+
+static void
+who_writes_little_takes_little_memory_and_no_more_than_a_chunk_ahead(void)
+{
+	unsigned char *data = pattern(3 * MIB, 2);
+	struct nfswb_file *f;
+
+	begin(16 * MIB);
+	f = open_file("/f", O_WRONLY | O_CREAT);
+	CU_ASSERT_EQUAL(nfswb_pwrite(f, data, 100, 0), 100);
+	CU_ASSERT(slab_memory() <= 16384);
+	CU_ASSERT_EQUAL(nfswb_pwrite(f, data + 100, 3 * MIB - 100, 100),
+			3 * MIB - 100);
+	CU_ASSERT(slab_memory() <= 3 * MIB + 2 * NFSWB_CHUNK_BYTES);
+	close_file(f);
+	check_file("/f", data, 3 * MIB);
+	end();
+	free(data);
+}
+
 #define PACKED_NR 3000
 
 static void
@@ -1480,6 +1511,7 @@ UNIT_TESTS(lib,
 	UNIT(write_to_a_sync_file_returns_when_it_is_stable),
 	UNIT(bytes_beyond_the_servers_largest_file_are_EFBIG_at_the_write),
 	UNIT(write_larger_than_the_slab_waits_for_room_and_goes_on),
+	UNIT(who_writes_little_takes_little_memory_and_no_more_than_a_chunk_ahead),
 	UNIT(small_sequential_writes_are_packed_one_behind_the_other),
 	UNIT(chunk_taken_back_unseen_and_granted_anew_has_one_filler),
 	UNIT(threads_on_one_file_lose_nothing),
