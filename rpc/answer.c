@@ -28,29 +28,23 @@ leave_list(struct rpc_client *c, struct rpc_call *call)
 	case CALL_WAITING:
 		break;		/* slots_remove does it */
 	case CALL_SENDING:
-		send_remove(&c->send, call);
-		break;
 	case CALL_IN_FLIGHT:
-		TAILQ_REMOVE(&c->in_flight, call, link);
+		answer_drop(call);
+		lane_remove(call);
 		break;
 	case CALL_READY:
 		TAILQ_REMOVE(&c->ready, call, link);
 		return;
 	}
-	c->connection.payload_nr -= call->out && call->into_nr;
 	slots_remove(&c->slots, call);
 	call_forget_xid(call);
-	answer_drop(c, call);
 }
 
 void
-answer_drop(struct rpc_client *c, const struct rpc_call *call)
+answer_drop(const struct rpc_call *call)
 {
-	struct payload *p = &c->connection.payload;
-
-	if (p->owner != call)
-		return;
-	payload_drop(p);
+	if (call->lane && call->lane->connection.payload.owner == call)
+		payload_drop(&call->lane->connection.payload);
 }
 
 void
@@ -83,7 +77,7 @@ log_refusal(struct rpc_client *c, const struct rpc_call *call,
 	    const struct rpc_reply *reply)
 {
 	if (!c->denial_said)
-		log_warning("%s: %s: %s%s", c->connection.name,
+		log_warning("%s: %s: %s%s", c->name,
 			    rpc_is_nfs(c) ? nfs3_proc_name(call->proc) : "call",
 			    reply->why, reply->privileged_port ?
 			    " (it may want a source port below 1024: see "
@@ -157,7 +151,7 @@ finish_reply(struct rpc_client *c, struct rpc_call *call,
 	err = decode(x, c->result) ? take_payload(c, call, p, x) : -EIO;
 	if (err == -EIO)
 		log_warning("%s: %s: the server's reply can't be decoded",
-			    c->connection.name, rpc_is_nfs(c) ?
+			    c->name, rpc_is_nfs(c) ?
 			    nfs3_proc_name(call->proc) : "call");
 	finish(c, call, err, err ? NULL : c->result);
 	xdr_free(decode, c->result);
@@ -190,10 +184,19 @@ payload_length(struct rpc_client *c, const struct rpc_call *call, XDR *x)
 	return bytes;
 }
 
-size_t
-answer_head(struct rpc_client *c, const void *data, size_t len,
-	    struct payload *p)
+/* Another connection's reply is none. */
+static struct rpc_call *
+find(const struct lane *l, uint32_t xid)
 {
+	struct rpc_call *call = call_find(&l->client->table, xid);
+
+	return call && call->lane == l ? call : NULL;
+}
+
+size_t
+answer_head(struct lane *l, const void *data, size_t len, struct payload *p)
+{
+	struct rpc_client *c = l->client;
 	struct rpc_reply reply;
 	struct rpc_call *call;
 	int64_t bytes;
@@ -203,7 +206,7 @@ answer_head(struct rpc_client *c, const void *data, size_t len,
 	p->known = true;
 	if (rpc_peek_reply(data, len, &xid) < 0)
 		return 0;
-	call = call_find(&c->table, xid);
+	call = find(l, xid);
 	/* of one that is half sent, or answered already, nothing is placed */
 	if (!call || !call->into_nr || call->early || call_is_half_sent(call))
 		return 0;
@@ -222,9 +225,10 @@ answer_head(struct rpc_client *c, const void *data, size_t len,
 }
 
 int
-answer_record(struct rpc_client *c, const void *data, size_t len)
+answer_record(struct lane *l, const void *data, size_t len)
 {
-	const struct payload *p = &c->connection.payload;
+	const struct payload *p = &l->connection.payload;
+	struct rpc_client *c = l->client;
 	struct rpc_call *call;
 	struct rpc_reply reply;
 	uint32_t xid;
@@ -232,10 +236,10 @@ answer_record(struct rpc_client *c, const void *data, size_t len)
 
 	if (rpc_peek_reply(data, len, &xid) < 0)
 		return -EBADMSG;
-	call = call_find(&c->table, xid);
+	call = find(l, xid);
 	if (!call) {
 		log_debug("%s: reply to unknown xid %#x ignored",
-			  c->connection.name, xid);
+			  c->name, xid);
 		return 0;
 	}
 	if (decode_header(data, len, &x, &reply) < 0)
@@ -244,7 +248,7 @@ answer_record(struct rpc_client *c, const void *data, size_t len)
 	if (call_is_half_sent(call)) {
 		if (call_keep_reply(call, data, len, p) < 0)
 			log_warning("%s: no memory to keep a reply; the call "
-				    "is sent again", c->connection.name);
+				    "is sent again", c->name);
 		return 0;
 	}
 	leave_list(c, call);

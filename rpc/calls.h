@@ -19,6 +19,7 @@ struct rpc_call {
 	TAILQ_ENTRY(rpc_call) out_link;	/* holds a slot: by seq */
 	LIST_ENTRY(rpc_call) hash_link;
 	struct rpc_client *client;
+	struct lane *lane;		/* out: it goes over that */
 	enum call_state state;
 	enum rpc_class class;
 	bool urgent;			/* first within its class */
@@ -33,6 +34,7 @@ struct rpc_call {
 
 	/* the copy under way; sent is where to resume */
 	uint64_t sent, total;
+	bool begun;			/* some of it has left */
 	uint64_t copy_usec;		/* its first byte left */
 	unsigned char *header;		/* header_room, or allocated */
 	size_t header_len;
@@ -66,6 +68,13 @@ struct rpc_call {
 
 TAILQ_HEAD(call_list, rpc_call);
 LIST_HEAD(call_bucket, rpc_call);
+
+/* What it puts on the wire, either way. */
+static inline uint64_t
+call_bytes(const struct rpc_call *call)
+{
+	return call->total + call->reply_bytes;
+}
 
 struct call_table {
 	struct call_bucket *bucket;

@@ -2,7 +2,7 @@
 /*
  * client.c - calls in, calls out: the client's public face
  *
- *	rpc_client_call -> slots -> send queue -> socket -> in flight -> done
+ *	rpc_client_call -> slots -> a connection's lane -> done
  *
  * Nothing is sent from inside a call: that asks the loop for the pump, which
  * gives slots, sends what the socket takes, and calls done for what failed.  So
@@ -20,23 +20,6 @@
 #include "rpc/parts.h"
 
 #define POOL_SPARE 32		/* calls set aside beyond one for each slot */
-#define SENDS_MAX 16		/* at one go, then it is others' turn */
-
-static void
-take_slots(struct rpc_client *c)
-{
-	uint64_t now = loop_now(c->loop);
-	struct rpc_call *call;
-
-	while ((call = slots_take(&c->slots))) {
-		if (TAILQ_EMPTY(&c->send.calls))
-			c->tx_usec = now;
-		call->slot_usec = now;
-		call_assign_xid(&c->table, call);
-		c->connection.payload_nr += call->into_nr > 0;
-		send_add(&c->send, call);
-	}
-}
 
 void
 client_tell(struct rpc_client *c, struct rpc_call *call, enum rpc_event event)
@@ -53,96 +36,14 @@ client_tell(struct rpc_client *c, struct rpc_call *call, enum rpc_event event)
 }
 
 static void
-book(struct rpc_client *c, uint64_t bytes)
-{
-	uint64_t now = loop_now(c->loop);
-	struct rpc_call *call;
-
-	c->tx_usec = now;
-	while (bytes) {
-		call = send_book(&c->send, &bytes, now, c->ops);
-		if (!call)
-			continue;
-		call->state = CALL_IN_FLIGHT;
-		TAILQ_INSERT_TAIL(&c->in_flight, call, link);
-		gate_sent(&c->gate, call, now - call->copy_usec, now);
-		client_tell(c, call, RPC_SENT);
-		if (call->early)
-			answer_later(c, call, 0);
-	}
-}
-
-/* The first call's payload can't be read.  What of it is already out can't be
-   finished, so the connection must go. */
-static void
-fail_faulty(struct rpc_client *c)
-{
-	struct rpc_call *call = TAILQ_FIRST(&c->send.calls);
-	bool half = call->sent;
-
-	c->send.alone = false;
-	answer_later(c, call, -EFAULT);
-	if (half)
-		connection_reset(&c->connection,
-				 "the data of a half sent call can't be read");
-}
-
-/* One sendmsg; false: no more now. */
-static bool
-send_once(struct rpc_client *c)
-{
-	ssize_t n = send_some(&c->send, c->connection.fd, c->gate.on);
-
-	if (n >= 0) {
-		book(c, (uint64_t)n);
-		return true;
-	}
-	if (n == -EAGAIN)
-		return false;
-	if (n == -EFAULT)
-		fail_faulty(c);
-	else
-		connection_reset(&c->connection, strerror((int)-n));
-	return c->connection.state == RPC_UP;
-}
-
-/* Is there a call that may begin, or go on? */
-static bool
-may_send(struct rpc_client *c)
-{
-	struct rpc_call *call = TAILQ_FIRST(&c->send.calls);
-	uint64_t usec;
-
-	if (!call || call->sent)
-		return call;
-	usec = gate_wait_usec(&c->gate, call, loop_now(c->loop));
-	if (usec)
-		loop_timer_set(c->loop, c->gate_timer, usec);
-	return !usec;
-}
-
-static void
-send_what_goes(struct rpc_client *c)
-{
-	int i;
-
-	if (c->connection.state != RPC_UP)
-		return;
-	take_slots(c);
-	for (i = 0; i < SENDS_MAX && may_send(c); i++)
-		if (!send_once(c))
-			break;
-	connection_want_write(&c->connection, may_send(c));
-}
-
-static void
 destroy(struct rpc_client *c)
 {
-	connection_free(&c->connection);
+	lanes_free(c);
 	loop_timer_free(c->loop, c->timer);
 	loop_timer_free(c->loop, c->gate_timer);
 	loop_deferred_free(c->loop, c->pump);
 	call_table_free(&c->table);
+	free(c->name);
 	free(c);
 }
 
@@ -157,56 +58,12 @@ pump(void *arg)
 	}
 	c->depth++;
 	answer_ready(c);
-	if (!c->freed)
-		connection_want(&c->connection, c->outstanding > 0);
-	send_what_goes(c);
+	if (!c->freed) {
+		lanes_want(c, c->outstanding > 0);
+		lanes_send(c);
+	}
 	c->depth--;
 }
-
-static void
-on_ready(void *arg)
-{
-	retry_connected(arg);
-}
-
-static void
-on_lost(void *arg, const char *why)
-{
-	(void)why;
-	retry_lost(arg);
-}
-
-static void
-on_writable(void *arg)
-{
-	send_what_goes(arg);
-}
-
-static int
-on_record(void *arg, const void *data, size_t len)
-{
-	struct rpc_client *c = arg;
-	int err;
-
-	c->depth++;
-	err = answer_record(c, data, len);
-	c->depth--;
-	return err;
-}
-
-static size_t
-on_head(void *arg, const void *data, size_t len, struct payload *p)
-{
-	return answer_head(arg, data, len, p);
-}
-
-static const struct connection_events connection_events = {
-	.ready = on_ready,
-	.writable = on_writable,
-	.record = on_record,
-	.lost = on_lost,
-	.head = on_head,
-};
 
 static void
 on_timer(void *arg)
@@ -250,22 +107,17 @@ rpc_client_new(struct loop *loop, const struct rpc_params *p)
 	if (gethostname(c->machine, sizeof c->machine - 1) < 0)
 		strcpy(c->machine, "nfswb");
 	slots_init(&c->slots, slot_nr);
-	send_init(&c->send);
-	TAILQ_INIT(&c->in_flight);
 	TAILQ_INIT(&c->ready);
-	if (connection_init(&c->connection, loop, p, first_random(p->seed),
-			    &connection_events, c) < 0) {
-		free(c);
-		return NULL;
-	}
+	c->name = strdup(p->name ? p->name : "server");
 	c->timer = loop_timer(loop, on_timer, c);
 	c->gate_timer = loop_timer(loop, on_gate, c);
 	c->pump = loop_deferred(loop, pump, c);
 	reserve_nr = MAX(p->essential_nr, slot_nr + POOL_SPARE);
-	if (call_table_init(&c->table, reserve_nr + slot_nr + POOL_SPARE,
-			    reserve_nr,
-			    (uint32_t)connection_random(&c->connection)) < 0 ||
-	    !c->timer || !c->gate_timer || !c->pump) {
+	if (!c->name || !c->timer || !c->gate_timer || !c->pump ||
+	    lanes_init(c, p, first_random(p->seed)) < 0 ||
+	    call_table_init(&c->table, reserve_nr + slot_nr + POOL_SPARE,
+			    reserve_nr, (uint32_t)connection_random(
+				    &c->lanes->connection)) < 0) {
 		destroy(c);
 		return NULL;
 	}
@@ -285,19 +137,22 @@ void
 rpc_client_free(struct rpc_client *c)
 {
 	struct rpc_call *call;
+	struct lane *l;
 	int i;
 
 	if (!c || c->freed)
 		return;
 	c->freed = true;
 	c->watch = NULL;
-	connection_close(&c->connection);
+	lanes_close(c);
 	loop_timer_clear(c->loop, c->timer);
 	loop_timer_clear(c->loop, c->gate_timer);
 	TAILQ_FOREACH(call, &c->ready, link)
 		call->err = -ECANCELED;
-	cancel_list(c, &c->in_flight);
-	cancel_list(c, &c->send.calls);
+	LANES_FOREACH(l, c) {
+		cancel_list(c, &l->in_flight);
+		cancel_list(c, &l->send.calls);
+	}
 	for (i = 0; i < 2 * RPC_CLASS_NR; i++)
 		cancel_list(c, &c->slots.waiting[i / 2][i % 2]);
 	answer_ready(c);
@@ -434,16 +289,14 @@ rpc_call_raise(struct rpc_call *call, enum rpc_class class)
 		slots_raise(&c->slots, call, class);
 		loop_defer(c->loop, c->pump);
 	} else if (call->state == CALL_SENDING && !call->sent) {
-		send_remove(&c->send, call);
-		slots_raise(&c->slots, call, class);
-		send_add(&c->send, call);
+		lanes_raise(call, class);
 	}
 }
 
 void
 rpc_call_drop_payload(struct rpc_call *call)
 {
-	answer_drop(call->client, call);
+	answer_drop(call);
 	call->into = NULL;
 }
 
@@ -457,8 +310,11 @@ rpc_client_set_background_depth(struct rpc_client *c, unsigned depth)
 void
 rpc_client_yield(struct rpc_client *c, bool yield)
 {
+	struct lane *l;
+
 	c->gate.on = yield;
-	connection_keep_little(&c->connection, yield);
+	LANES_FOREACH(l, c)
+		connection_keep_little(&l->connection, yield);
 	loop_defer(c->loop, c->pump);
 }
 
@@ -472,7 +328,14 @@ rpc_client_watch(struct rpc_client *c, rpc_watch_fn *fn, void *arg)
 enum rpc_state
 rpc_client_state(const struct rpc_client *c)
 {
-	return c->connection.state;
+	return lanes_state(c);
+}
+
+unsigned
+rpc_client_connections(const struct rpc_client *c, unsigned *up)
+{
+	*up = lanes_up_nr(c);
+	return c->lane_nr;
 }
 
 const char *

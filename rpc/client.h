@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * client.h - calls to one NFS server: slot table, connection, timing
+ * client.h - calls to one NFS server: slot table, connections, timing
  *
  * A call waits in one of three classes until the slot table has room, is sent
  * by sendmsg straight from where the payload lies, and is answered, resent or
@@ -35,6 +35,7 @@ struct rpc_params {
 	struct sockaddr_storage addr;
 	socklen_t addr_len;
 	uint32_t prog, vers;		/* 100003, 3 */
+	unsigned connection_nr;		/* 1 to 16; 0: 1 */
 	unsigned slot_nr;		/* calls in flight, all classes */
 	unsigned essential_nr;		/* WRITEs and COMMITs out at most, for a slot
 					   too: set aside */
@@ -144,7 +145,10 @@ typedef void rpc_watch_fn(void *arg, enum rpc_event, uint32_t proc,
 			  uint64_t bytes, const struct rpc_timing *);
 void rpc_client_watch(struct rpc_client *, rpc_watch_fn *, void *arg);
 
+/* Of the connection that is best off. */
 enum rpc_state rpc_client_state(const struct rpc_client *);
+/* How many it may have, and has. */
+unsigned rpc_client_connections(const struct rpc_client *, unsigned *up);
 const char *rpc_state_name(enum rpc_state);
 const struct rpc_op_stats *rpc_client_op_stats(const struct rpc_client *,
 					       uint32_t proc);

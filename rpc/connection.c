@@ -90,6 +90,7 @@ schedule(struct connection *c)
 	if (!c->wanted)
 		return;
 	c->failure_nr++;
+	c->vain_nr++;
 	c->waiting = true;
 	loop_timer_set(c->loop, c->timer, pause);
 }
@@ -164,7 +165,7 @@ deliver(struct connection *c)
 			return false;
 	}
 	if (!err) {
-		c->failure_nr = 0;
+		c->failure_nr = c->vain_nr = 0;
 		forget_record(c);
 		return true;
 	}
@@ -437,6 +438,14 @@ connection_want(struct connection *c, bool wanted)
 	}
 	if (wanted && c->state == RPC_DOWN && !c->waiting)
 		attempt(c);
+}
+
+void
+connection_hurry(struct connection *c)
+{
+	c->vain_nr = 0;
+	if (c->waiting)
+		loop_timer_set(c->loop, c->timer, 0);
 }
 
 void

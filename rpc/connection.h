@@ -57,6 +57,7 @@ struct connection {
 	unsigned watched;
 	unsigned port;			/* ours, to be used again; 0: any */
 	unsigned failure_nr;		/* since the server last said something */
+	unsigned vain_nr;		/* the same, on any: connection_hurry */
 	bool said;			/* the administrator knows it is down */
 	uint64_t random;
 	uint64_t heard_usec;		/* the last byte came, on any of them */
@@ -80,6 +81,8 @@ void connection_free(struct connection *);	/* after connection_close */
 
 void connection_want(struct connection *, bool wanted);
 void connection_want_write(struct connection *, bool);
+/* The server has come back: no further pause before the next attempt. */
+void connection_hurry(struct connection *);
 /* Gives the connection up: lost, then as wanted. */
 void connection_reset(struct connection *, const char *why);
 

@@ -37,6 +37,13 @@ gate_is_for(const struct rpc_call *call)
 }
 
 void
+gate_begun(struct gate *g, const struct rpc_call *call, uint64_t now)
+{
+	if (call->payload_bytes > GATE_SMALL)
+		g->last_usec = now;
+}
+
+void
 gate_sent(struct gate *g, const struct rpc_call *call, uint64_t took_usec,
 	  uint64_t now)
 {

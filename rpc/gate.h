@@ -25,12 +25,15 @@ struct gate {
 	bool on;
 	unsigned out;			/* small ones, queued or sent */
 	uint64_t until_usec;		/* the next one may come until then */
-	uint64_t last_usec, took_usec;	/* the last large one was out; its time */
+	uint64_t last_usec, took_usec;	/* the last large one was begun, or out;
+					   the time it took */
 };
 
 /* A call is queued, and has ended: each call once. */
 void gate_queued(struct gate *, const struct rpc_call *);
 void gate_ended(struct gate *, const struct rpc_call *, uint64_t now);
+/* Its first byte has left: no other connection begins a large one now. */
+void gate_begun(struct gate *, const struct rpc_call *, uint64_t now);
 /* All of it has left; it took so long from its first byte on. */
 void gate_sent(struct gate *, const struct rpc_call *, uint64_t took_usec,
 	       uint64_t now);

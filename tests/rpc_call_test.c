@@ -612,7 +612,7 @@ read_done(void *arg, int err, const void *res, const struct rpc_timing *t)
 {
 	const READ3res *r = res;
 	struct fake *f = arg;
-	const unsigned char *data, *record = f->client->connection.reader.data;
+	const unsigned char *data, *record = f->client->lanes->connection.reader.data;
 	size_t i;
 
 	(void)t;
@@ -620,7 +620,7 @@ read_done(void *arg, int err, const void *res, const struct rpc_timing *t)
 	read_result = *r;
 	data = (const unsigned char *)r->READ3res_u.resok.data.data_val;
 	read_in_place = data > record &&
-			data < record + f->client->connection.reader.length;
+			data < record + f->client->lanes->connection.reader.length;
 	read_right = true;
 	for (i = 0; i < r->READ3res_u.resok.data.data_len; i++)
 		if (data[i] != (unsigned char)(i * 7))

@@ -138,6 +138,69 @@ a_new_connection_comes_from_the_same_port(void)
 	fake_stop(&f);
 }
 
+/* The xid of the call that comes next. */
+static uint32_t
+read_xid(int fd)
+{
+	unsigned char buf[1024];
+	struct rpc_call_info info;
+	XDR x;
+
+	CU_ASSERT_FATAL(recv(fd, buf, sizeof buf, 0) > 40);
+	xdrmem_create(&x, (char *)buf + 4, sizeof buf - 4, XDR_DECODE);
+	CU_ASSERT_EQUAL(rpc_decode_call(&x, &info), 0);
+	return info.xid;
+}
+
+static void
+each_of_several_connections_keeps_its_port_and_its_calls(void)
+{
+	unsigned port[4], again, i;
+	uint32_t xid[4];
+	struct outcome o[4];
+	struct fake f;
+	int listener, fd[4];
+
+	fake_init(&f);
+	listener = listen_at(&f.params.addr, &f.params.addr_len, AF_INET);
+	f.params.connect_hook = NULL;
+	f.params.connection_nr = 4;
+	fake_start(&f);
+	for (i = 0; i < 4; i++)
+		fake_getattr(&f, &o[i]);
+	fake_run(&f);
+	for (i = 0; i < 4; i++)
+		fd[i] = accept_one(listener, &port[i]);
+	fake_run(&f);
+	for (i = 0; i < 4; i++)
+		xid[i] = read_xid(fd[i]);
+	for (i = 0; i < 4; i++) {
+		CU_ASSERT_NOT_EQUAL(port[i], port[(i + 1) % 4]);
+		CU_ASSERT_NOT_EQUAL(xid[i], xid[(i + 1) % 4]);
+	}
+	for (i = 0; i < 4; i++) {
+		socket_abort(fd[i]);
+		fake_run(&f);
+		fd[i] = accept_one(listener, &again);
+		fake_run(&f);
+		CU_ASSERT_EQUAL(again, port[i]);
+		CU_ASSERT_EQUAL(read_xid(fd[i]), xid[i]);
+	}
+	for (i = 0; i < 4; i++) {
+		f.fd = fd[i];
+		fake_reply_xid(&f, xid[i], NFSPROC3_GETATTR);
+	}
+	fake_run(&f);
+	for (i = 0; i < 4; i++) {
+		CU_ASSERT_EQUAL(o[i].done_nr, 1);
+		CU_ASSERT_EQUAL(o[i].err, 0);
+		if (i < 3)
+			close(fd[i]);
+	}
+	fake_stop(&f);
+	close(listener);
+}
+
 static int
 option(int fd, int level, int name)
 {
@@ -161,7 +224,7 @@ keepalive_follows_timeo(void)
 	timeo = f.params.timeo_ds / 10;
 	fake_getattr(&f, &o);
 	CU_ASSERT(vloop_run_until(f.loop, is_up, &f, SECOND));
-	fd = f.client->connection.fd;
+	fd = f.client->lanes->connection.fd;
 	CU_ASSERT_EQUAL(option(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
 	CU_ASSERT_EQUAL(option(fd, IPPROTO_TCP, TCP_KEEPIDLE), (int)timeo);
 	CU_ASSERT_EQUAL(option(fd, IPPROTO_TCP, TCP_KEEPINTVL), (int)timeo);
@@ -201,9 +264,9 @@ a_connection_that_does_not_come_up_is_given_up(void)
 	CU_ASSERT_EQUAL(rpc_client_state(f.client), RPC_CONNECTING);
 	fake_pass(&f, 10 * SECOND - 1000);
 	CU_ASSERT_EQUAL(rpc_client_state(f.client), RPC_CONNECTING);
-	CU_ASSERT(f.client->connection.fd >= 0);
+	CU_ASSERT(f.client->lanes->connection.fd >= 0);
 	fake_pass(&f, 2000);
-	CU_ASSERT(f.client->connection.fd < 0);		/* until it tries anew */
+	CU_ASSERT(f.client->lanes->connection.fd < 0);		/* until it tries anew */
 	CU_ASSERT_EQUAL(o.done_nr, 0);
 	fake_stop(&f);
 	for (i = 0; i < 4; i++)
@@ -223,7 +286,7 @@ a_refused_connection_is_tried_again(void)
 	fake_getattr(&f, &o);
 	fake_pass(&f, 10 * SECOND);
 	CU_ASSERT_EQUAL(o.done_nr, 0);
-	CU_ASSERT(f.client->connection.failure_nr > 3);
+	CU_ASSERT(f.client->lanes->connection.failure_nr > 3);
 	CU_ASSERT_NOT_EQUAL(rpc_client_state(f.client), RPC_UP);
 	fake_stop(&f);
 	CU_ASSERT_EQUAL(o.err, -ECANCELED);
@@ -307,6 +370,7 @@ UNIT_TESTS(rpc_tcp,
 	UNIT(a_call_is_answered_over_tcp),
 	UNIT(a_call_is_answered_over_tcp_on_ipv6),
 	UNIT(a_new_connection_comes_from_the_same_port),
+	UNIT(each_of_several_connections_keeps_its_port_and_its_calls),
 	UNIT(keepalive_follows_timeo),
 	UNIT(a_connection_that_does_not_come_up_is_given_up),
 	UNIT(a_refused_connection_is_tried_again),

@@ -251,16 +251,17 @@ bring_home(struct model *m)
 }
 
 static void
-run_seed(uint64_t seed)
+run_seed(uint64_t seed, unsigned connection_nr)
 {
 	struct rig_options opt = {
 		.slab_bytes = 1 << 20, .dirty_bytes = 700000,
 		.congestion_bytes = 1 << 19, .wsize = 16384, .slot_nr = 16,
-		.timeo_ds = 10, .seed = seed,
+		.timeo_ds = 10, .seed = seed, .connection_nr = connection_nr,
 	};
 	unsigned i;
 
-	printf("# seed %" PRIu64 "\n", seed);
+	printf("# seed %" PRIu64 ", %u connection%s\n", seed, connection_nr,
+	       connection_nr == 1 ? "" : "s");
 	state = seed * 0x9e3779b97f4a7c15ull + 1;
 	calm = false;
 	trace = 0;
@@ -299,18 +300,43 @@ from_env(const char *name, uint64_t otherwise)
 	return s ? strtoull(s, NULL, 10) : otherwise;
 }
 
+static unsigned
+one(uint64_t seed)
+{
+	(void)seed;
+	return 1;
+}
+
+static unsigned
+several(uint64_t seed)
+{
+	return 2 + (unsigned)(seed % 15);
+}
+
 static void
-stable_storage_agrees_with_plain_memory(void)
+run_seeds(unsigned (*connection_nr)(uint64_t seed))
 {
 	uint64_t seed = from_env("SIM_SEED", 0), to;
 
 	if (seed) {
-		run_seed(seed);
+		run_seed(seed, connection_nr(seed));
 		return;
 	}
 	to = from_env("SIM_SEEDS", SEEDS);
 	for (seed = 1; seed <= to; seed++)
-		run_seed(seed);
+		run_seed(seed, connection_nr(seed));
+}
+
+static void
+stable_storage_agrees_with_plain_memory(void)
+{
+	run_seeds(one);
+}
+
+static void
+so_it_does_over_2_to_16_connections(void)
+{
+	run_seeds(several);
 }
 
 static void
@@ -318,15 +344,16 @@ same_seed_does_the_same_again(void)
 {
 	uint64_t first;
 
-	run_seed(7);
+	run_seed(7, 4);
 	first = trace;
-	run_seed(7);
+	run_seed(7, 4);
 	CU_ASSERT_EQUAL(trace, first);
-	run_seed(8);
+	run_seed(8, 4);
 	CU_ASSERT_NOT_EQUAL(trace, first);
 }
 
 UNIT_TESTS(sim_random,
 	UNIT(stable_storage_agrees_with_plain_memory),
+	UNIT(so_it_does_over_2_to_16_connections),
 	UNIT(same_seed_does_the_same_again),
 )

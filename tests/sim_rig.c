@@ -90,6 +90,7 @@ set_defaults(struct rig_options *o)
 	DEFAULT(congestion_bytes, 4 << 20);
 	DEFAULT(wsize, 65536);
 	DEFAULT(slot_nr, 64);
+	DEFAULT(connection_nr, 1);
 	DEFAULT(timeo_ds, 600);
 	DEFAULT(delay_usec, o->model ? 0 : 200);
 	DEFAULT(seed, 1);
@@ -129,6 +130,7 @@ make_server(struct rig *r)
 	};
 	struct rpc_params rpc = {
 		.name = "sim", .prog = NFSSIM_NFS, .vers = 3,
+		.connection_nr = r->opt.connection_nr,
 		.slot_nr = r->opt.slot_nr, .timeo_ds = r->opt.timeo_ds,
 		.retrans = 2, .connect_hook = nfssim_connect,
 		.seed = r->opt.seed, .soft = r->opt.soft,

@@ -30,6 +30,7 @@ struct rig_options {		/* 0: what is said here */
 	uint32_t wsize;			/* 64 KiB */
 	enum wb_stable stable;
 	unsigned slot_nr;		/* 64 */
+	unsigned connection_nr;		/* 1 */
 	unsigned timeo_ds;		/* 600 */
 	bool soft;
 	uint64_t delay_usec;		/* of replies: 200, or the model's */
