@@ -145,11 +145,24 @@ print_held(const json_t *server)
 	       units_bytes(stat_int(server, "unstable_bytes")).s);
 }
 
+/* Nothing where there is but one. */
+static void
+print_connections(const json_t *server)
+{
+	long long nr = (long long)stat_int(server, "connections");
+
+	if (nr > 1)
+		printf(", %lld of %lld connections",
+		       (long long)stat_int(server, "connections_up"), nr);
+}
+
 static void
 print_server(const json_t *server)
 {
-	printf("\nserver %s: %s\n", stat_text(server, "name"),
+	printf("\nserver %s: %s", stat_text(server, "name"),
 	       stat_text(server, "state"));
+	print_connections(server);
+	putchar('\n');
 	print_ops(server);
 	printf("  WRITEs       %s of %s, %s\n",
 	       units_count(stat_int(server, "nfs_nr_writes")).s,
@@ -267,8 +280,10 @@ print_server_rates(const struct report *report, const json_t *server)
 					   stat_text(server, "name")), *op;
 	const char *name;
 
-	printf("\nserver %s: %s; ", stat_text(server, "name"),
+	printf("\nserver %s: %s", stat_text(server, "name"),
 	       stat_text(server, "state"));
+	print_connections(server);
+	printf("; ");
 	print_held(server);
 	printf("\n  %-12s %9s %12s %9s %6s %6s %9s %9s %9s\n", "", "calls/s",
 	       "bytes/s", "each", "resent", "errors", "queue", "rtt",

@@ -162,8 +162,8 @@ const struct key config_keys[] = {
 { "slot_table_entries", KEY_SERVER, KEY_NUMBER,
   AT(config_server, slot_table_entries), 2, 1024, 0, NULL, "64",
   "Calls in flight at once to a server." },
-{ "nconnect", KEY_SERVER, KEY_NUMBER, AT(config_server, nconnect), 1, 1, 0,
-  NULL, "1", "Connections to a server; only 1 is supported now." },
+{ "nconnect", KEY_SERVER, KEY_NUMBER, AT(config_server, nconnect), 1, 16, 0,
+  NULL, "1", "TCP connections to a server." },
 
 /* mounts */
 { "target", KEY_MOUNT, KEY_TARGET, AT(config_mount, target), 0, 0, 0, NULL,

@@ -141,17 +141,13 @@ set_number(const struct key *k, void *base, const char *text, char *why,
 	}
 	format_number(k, k->min, min, sizeof min);
 	format_number(k, k->max, max, sizeof max);
-	if (k->min == k->max)
-		snprintf(why, why_size, "\"%s\" is not possible; only %s is "
-			 "supported now", text, min);
-	else
-		snprintf(why, why_size, "\"%s\" is %s; give %s from %s to %s%s%s%s",
-			 text, rc == -EINVAL ? "not a number" : "out of range",
-			 k->type == KEY_SIZE ? "bytes (K, M, G allowed)" :
-			 k->type == KEY_OCTAL ? "an octal number" : "a number",
-			 min, max, k->or_zero ? ", or 0" : "",
-			 k->choice ? ", or " : "",
-			 k->choice ? k->choice->name : "");
+	snprintf(why, why_size, "\"%s\" is %s; give %s from %s to %s%s%s%s",
+		 text, rc == -EINVAL ? "not a number" : "out of range",
+		 k->type == KEY_SIZE ? "bytes (K, M, G allowed)" :
+		 k->type == KEY_OCTAL ? "an octal number" : "a number",
+		 min, max, k->or_zero ? ", or 0" : "",
+		 k->choice ? ", or " : "",
+		 k->choice ? k->choice->name : "");
 	return -EINVAL;
 }
 

@@ -154,6 +154,7 @@ server_start(struct server *v, const struct resolved *r,
 	struct rpc_params rpc = {
 		.name = v->name, .addr = r->addr, .addr_len = r->addr_len,
 		.prog = NFS_PROGRAM, .vers = NFS_V3,
+		.connection_nr = c->nconnect,
 		.slot_nr = c->slot_table_entries, .timeo_ds = c->timeo,
 		.retrans = c->retrans, .soft = c->soft,
 		.resvport = c->resvport,
@@ -208,7 +209,7 @@ server_new(struct place *p, const struct resolved *r, unsigned port)
 	return v;
 }
 
-/* A server has one connection and one set of queues, whatever its mounts say. */
+/* A server has its connections and one set of queues, whatever its mounts say. */
 static void
 check_keys(struct server *v, const struct config_server *c)
 {
@@ -217,6 +218,7 @@ check_keys(struct server *v, const struct config_server *c)
 	if (v->told_keys || c == o ||
 	    (c->timeo == o->timeo && c->retrans == o->retrans &&
 	     c->soft == o->soft && c->resvport == o->resvport &&
+	     c->nconnect == o->nconnect &&
 	     c->slot_table_entries == o->slot_table_entries &&
 	     c->congestion_kb == o->congestion_kb &&
 	     c->congestion_policy == o->congestion_policy &&
@@ -227,8 +229,8 @@ check_keys(struct server *v, const struct config_server *c)
 		return;
 	v->told_keys = true;
 	log_warning("server %s has several mounts, with different values of "
-		    "timeo, retrans, soft, resvport, slot_table_entries, "
-		    "congestion_*, commit_*, writeback_bounds or wbt_lat_usec; "
+		    "timeo, retrans, soft, resvport, nconnect, "
+		    "slot_table_entries, congestion_*, commit_*, writeback_bounds or wbt_lat_usec; "
 		    "those of the first one used count for all: give them the "
 		    "same", v->name);
 }

@@ -2,7 +2,7 @@
 /*
  * servers.h - which server and which of its exports a target lies on
  *
- * A server is one address and port: one connection, one slot table, one set of
+ * A server is one address and port: its connections, one slot table, one set of
  * writeback queues.  A mount is an export of it, with the root's handle and the
  * sizes that hold there.  Both stay until the end.
  */

@@ -159,6 +159,15 @@ struct listing {
 };
 
 static void
+put_connections(json_t *j, const struct rpc_client *client)
+{
+	unsigned up = 0;
+
+	put(j, "connections", client ? rpc_client_connections(client, &up) : 0);
+	put(j, "connections_up", up);
+}
+
+static void
 add_server(void *arg, struct wb_server *server, struct rpc_client *client)
 {
 	struct listing *l = arg;
@@ -168,6 +177,7 @@ add_server(void *arg, struct wb_server *server, struct rpc_client *client)
 	put_text(j, "name", wb_server_name(server));
 	put_text(j, "state", client ? rpc_state_name(rpc_client_state(client))
 				    : "down");
+	put_connections(j, client);
 	json_object_set_new(j, "ops", ops_json(client));
 	put(j, "write_bw", s->write_bw);
 	put(j, "drain_bw", s->drain_bw);

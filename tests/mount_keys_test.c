@@ -14,6 +14,7 @@
 
 #include "common/log.h"
 #include "daemon/writeback/file.h"
+#include "rpc/client.h"
 #include "rpc/nfs3_prot.h"
 #include "tests/names_rig.h"
 #include "tests/reserved_port.h"
@@ -240,6 +241,44 @@ slot_table_entries_is_the_most_calls_in_flight(void)
 	}
 }
 
+static void
+client_found(void *arg, struct wb_server *s, struct rpc_client *c)
+{
+	(void)s;
+	*(struct rpc_client **)arg = c;
+}
+
+static void
+nconnect_is_the_number_of_connections(void)
+{
+	static const unsigned nconnect[] = { 1, 4, 16 };
+	unsigned i, up;
+
+	memset(much, 'x', 30 * 4096);
+	much[30 * 4096] = 0;
+	for (i = 0; i < 3; i++) {
+		struct config_server *c = start_mount();
+		struct rpc_client *client = NULL;
+		struct wb_handle *h;
+
+		c->nconnect = nconnect[i];
+		c->wsize = 4096;
+		h = open_there("f", O_WRONLY | O_CREAT);
+		write_text(h, much, 0);
+		sync_it(h);
+		CU_ASSERT_EQUAL(writes.nr, 30);
+		ns_each_server(w.ns, client_found, &client);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(client);
+		CU_ASSERT_EQUAL(rpc_client_connections(client, &up),
+				nconnect[i]);
+		CU_ASSERT_EQUAL(up, nconnect[i]);
+		CU_ASSERT_EQUAL(nfssim_size(w.sim, "f", NFSSIM_STABLE),
+				30 * 4096);
+		CU_ASSERT_EQUAL(do_close(h), 0);
+		end_mount();
+	}
+}
+
 /* Nobody fsyncs: a writer lacks room. */
 static void
 write_until_full(struct wb_handle *h)
@@ -436,6 +475,7 @@ UNIT_TESTS(mount_keys,
 	UNIT(wsize_is_what_the_mount_says),
 	UNIT(rsize_is_what_the_mount_says),
 	UNIT(slot_table_entries_is_the_most_calls_in_flight),
+	UNIT(nconnect_is_the_number_of_connections),
 	UNIT(congestion_is_what_the_mount_says),
 	UNIT(resvport_is_what_the_mount_says),
 	UNIT(files_end_where_fsinfo_says),

@@ -75,6 +75,14 @@ rpc_client_state(const struct rpc_client *c)
 	return RPC_UP;
 }
 
+unsigned
+rpc_client_connections(const struct rpc_client *c, unsigned *up)
+{
+	(void)c;
+	*up = 3;
+	return 4;
+}
+
 const char *
 rpc_state_name(enum rpc_state s)
 {
@@ -179,11 +187,13 @@ keys_are_those_of_the_design(void)
 	CU_ASSERT_EQUAL(number(j, "instance"), 77);
 	CU_ASSERT_EQUAL(number(j, "uptime_us"), 1000);
 	s = json_array_get(json_object_get(j, "servers"), 0);
-	has_keys(s, "name state ops write_bw drain_bw nfs_nr_writes "
+	has_keys(s, "name state connections connections_up ops write_bw drain_bw nfs_nr_writes "
 		 "nfs_nr_commits "
 		 "nfs_write_size nfs_commit_size dirty_bytes writeback_bytes "
 		 "unstable_bytes verifier_changes replayed_bytes delays "
 		 "flush_causes oldest_dirty_us congestion read_ahead wbt");
+	CU_ASSERT_EQUAL(number(s, "connections"), 4);
+	CU_ASSERT_EQUAL(number(s, "connections_up"), 3);
 	has_keys(json_object_get(s, "read_ahead"),
 		 "hits waits misses ahead_bytes wasted_bytes");
 	has_keys(json_object_get(s, "flush_causes"),

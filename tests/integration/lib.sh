@@ -236,9 +236,11 @@ nfswb_exec() {
 	exec setpriv --pdeathsig KILL "$tmp/programs/nfswb" "$@"
 }
 
-# nfswbd_config LINE...: [nfswbd] of the next start.
+# nfswbd_config LINE...: [nfswbd] of the next start.  NFSWBD_KEYS in the environment
+# adds a line to each.
 nfswbd_config() {
-	printf '%s\n' '[nfswbd]' 'allow_urls = yes' "$@" > "$tmp/nfswb.conf"
+	printf '%s\n' '[nfswbd]' 'allow_urls = yes' ${NFSWBD_KEYS:+"$NFSWBD_KEYS"} \
+		"$@" > "$tmp/nfswb.conf"
 }
 
 # Descriptor 9 is the test's own: a pipe that ends when the test closes it.
