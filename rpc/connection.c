@@ -104,9 +104,10 @@ failed(struct connection *c, int err)
 		why = "no source port below 1024 may be bound (resvport = yes "
 		      "needs CAP_NET_BIND_SERVICE; or set resvport = auto)";
 	drop_socket(c);
-	if (!c->said)
+	if (!c->said && (c->lost_said || c->events->is_news(c->arg))) {
 		log_warning("%s: can't connect: %s; trying on", c->name, why);
-	c->said = true;
+		c->said = true;
+	}
 	if (!c->failure_nr)
 		c->failure_nr = 1;	/* a pause before the next attempt */
 	schedule(c);
@@ -117,11 +118,12 @@ connection_reset(struct connection *c, const char *why)
 {
 	bool was_up = c->state == RPC_UP;
 
-	if (c->wanted)
+	c->lost_said = c->wanted && c->events->is_news(c->arg);
+	if (c->lost_said)
 		log_warning("%s: connection lost: %s; connecting again",
 			    c->name, why);
 	else
-		log_debug("%s: idle connection ended: %s", c->name, why);
+		log_debug("%s: connection ended: %s", c->name, why);
 	drop_socket(c);
 	schedule(c);
 	if (was_up)
@@ -146,9 +148,9 @@ established(struct connection *c)
 	if (c->little)
 		socket_keep_little(c->fd, true);
 	watch_for(c, LOOP_READ);
-	if (c->said || c->failure_nr)
+	if (connection_told(c))
 		log_info("%s: connected again", c->name);
-	c->said = false;
+	c->said = c->lost_said = false;
 	c->events->ready(c->arg);
 }
 
@@ -438,6 +440,12 @@ connection_want(struct connection *c, bool wanted)
 	}
 	if (wanted && c->state == RPC_DOWN && !c->waiting)
 		attempt(c);
+}
+
+bool
+connection_told(const struct connection *c)
+{
+	return c->said || c->lost_said;
 }
 
 void

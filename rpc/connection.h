@@ -7,6 +7,7 @@
  *	record   a whole record came; data is good during the call
  *	lost     it was up and is no more; why in words
  *	head     a record that may have a payload has begun, see payload.h
+ *	is_news  would the administrator want to know of trouble with it?
  *
  * All come from the loop.  connection_want makes it when there is none; while it
  * is wanted it is made again and again, with growing pauses.  Any of these may
@@ -25,6 +26,7 @@ struct connection_events {
 	int (*record)(void *arg, const void *data, size_t len);	/* -errno:
 						   garbage, reset */
 	void (*lost)(void *arg, const char *why);
+	bool (*is_news)(void *arg);
 	/* Fills in known, owner, iov and bytes where the head is whole; the
 	   payload begins there, and owner is NULL where there is none.  Returns
 	   the head's length, 0: not known yet, or plain. */
@@ -58,7 +60,8 @@ struct connection {
 	unsigned port;			/* ours, to be used again; 0: any */
 	unsigned failure_nr;		/* since the server last said something */
 	unsigned vain_nr;		/* the same, on any: connection_hurry */
-	bool said;			/* the administrator knows it is down */
+	bool said, lost_said;		/* the administrator knows that it is
+					   down, was lost */
 	uint64_t random;
 	uint64_t heard_usec;		/* the last byte came, on any of them */
 	uint64_t rx_usec;		/* the last byte came, or this one up */
@@ -71,6 +74,9 @@ struct connection {
 	size_t head_len;		/* of the last with a payload */
 	unsigned char buffer[CONNECTION_BUFFER];
 };
+
+/* It is in trouble, and that was said. */
+bool connection_told(const struct connection *);
 
 /* 0 or -ENOMEM. */
 int connection_init(struct connection *, struct loop *,

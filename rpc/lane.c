@@ -200,6 +200,18 @@ on_head(void *arg, const void *data, size_t len, struct payload *p)
 	return answer_head(arg, data, len, p);
 }
 
+/* One outage of the server is said once, not by each. */
+static bool
+is_news(void *arg)
+{
+	struct lane *own = arg, *l;
+
+	LANES_FOREACH(l, own->client)
+		if (l != own && connection_told(&l->connection))
+			return false;
+	return true;
+}
+
 int
 lane_init(struct lane *l, struct rpc_client *c, const struct rpc_params *p,
 	  uint64_t random)
@@ -210,6 +222,7 @@ lane_init(struct lane *l, struct rpc_client *c, const struct rpc_params *p,
 		.record = on_record,
 		.lost = on_lost,
 		.head = on_head,
+		.is_news = is_news,
 	};
 
 	l->client = c;

@@ -7,6 +7,7 @@
 #include <sys/param.h>
 
 #include "tests/lanesfake.h"
+#include "tests/logged.h"
 
 #define TIMEO (10 * SECOND)
 #define KIB 1024u
@@ -492,6 +493,36 @@ after_an_outage_all_are_made_once_the_server_has_answered(void)
 }
 
 static void
+an_outage_is_said_once_and_not_by_each_connection(void)
+{
+	struct outcome o[8];
+	struct lanes l;
+	unsigned i;
+
+	lanes_start(&l, 8);
+	for (i = 0; i < 8; i++)
+		lanes_write(&l, RPC_BACKGROUND, i, 4 * KIB, &o[i], NULL);
+	lanes_run(&l);
+	log_begin();
+	for (i = 0; i < 8; i++) {
+		l.end[i].refuse = true;
+		lanes_cut(&l, i);
+	}
+	lanes_pass(&l, 30 * SECOND);
+	CU_ASSERT_EQUAL(log_end("fake (connection "), 2);  /* lost, can't */
+	/* one stays down alone: that is news */
+	log_begin();
+	for (i = 0; i < 8; i++)
+		l.end[i].refuse = i == 3;
+	l.auto_reply = true;
+	lanes_pass(&l, SECOND * 30);
+	lanes_write(&l, RPC_BACKGROUND, 9, 4 * KIB, &o[0], NULL);
+	lanes_pass(&l, SECOND * 30);
+	CU_ASSERT_EQUAL(log_end("fake (connection 4 of 8): can't connect"), 1);
+	lanes_stop(&l);
+}
+
+static void
 a_server_that_hangs_up_on_all_is_not_hammered(void)
 {
 	struct outcome o[16];
@@ -710,6 +741,7 @@ UNIT_TESTS(rpc_lanes,
 	UNIT(what_may_not_waits_for_timeo_and_keeps_its_xid),
 	UNIT(it_comes_back_in_time_and_the_call_goes_over_it),
 	UNIT(after_an_outage_all_are_made_once_the_server_has_answered),
+	UNIT(an_outage_is_said_once_and_not_by_each_connection),
 	UNIT(a_server_that_hangs_up_on_all_is_not_hammered),
 	UNIT(over_a_silent_one_nothing_goes_that_others_can_take),
 	UNIT(what_waits_for_one_that_takes_nothing_goes_over_another),

@@ -13,6 +13,7 @@
 
 #include "common/log.h"
 #include "rpc/nfs3_prot.h"
+#include "tests/logged.h"
 #include "tests/sim_rig.h"
 #include "tests/unit.h"
 
@@ -128,39 +129,6 @@ static uint64_t
 calls(unsigned proc)
 {
 	return nfssim_stats(r->sim)->calls[proc];
-}
-
-/* The log into a file, to be looked through. */
-static FILE *log_file;
-static int log_fd;
-
-static void
-log_begin(void)
-{
-	log_file = tmpfile();
-	log_fd = dup(2);
-	CU_ASSERT_FATAL(log_file != NULL && log_fd >= 0);
-	fflush(stderr);
-	dup2(fileno(log_file), 2);
-	log_set_level(LOG_LEVEL_WARNING);
-}
-
-/* How many of its lines contain text. */
-static unsigned
-log_end(const char *text)
-{
-	char line[1024];
-	unsigned n = 0;
-
-	fflush(stderr);
-	dup2(log_fd, 2);
-	close(log_fd);
-	log_set_level(LOG_LEVEL_ERROR);
-	rewind(log_file);
-	while (fgets(line, sizeof line, log_file))
-		n += strstr(line, text) != NULL;
-	fclose(log_file);
-	return n;
 }
 
 /* ---- verifier, COMMIT, durability ---- */
