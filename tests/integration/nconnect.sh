@@ -7,7 +7,7 @@
 need_ganesha
 need ss
 server_start 1001
-nfswbd_config 'nconnect = 4'
+NFSWBD_KEYS= nfswbd_config 'nconnect = 4'
 nfswbd_start
 
 bytes=$((512 << 20))
