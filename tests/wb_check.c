@@ -57,9 +57,9 @@ same_bytes(const uint64_t *a, const uint64_t *b)
 static void
 check_offsets(struct wb_file *f, struct sums *sums)
 {
+	struct extent *e, *last = NULL;
 	unsigned dirty = 0;
 	uint64_t end = 0;
-	struct extent *e;
 
 	for (e = extent_at(f, 0); e; e = extent_next(e)) {
 		CHECK(e->file == f && e->length > 0);
@@ -69,11 +69,16 @@ check_offsets(struct wb_file *f, struct sums *sums)
 		CHECK(e->state != EXTENT_HELD && e->state != EXTENT_GHOST &&
 		      e->state != EXTENT_FREE);
 		count(sums, e);
+		last = e;
 	}
+	CHECK(f->extents.last == last);
+	last = NULL;
 	for (e = extent_dirty_from(f, 0); e; e = extent_dirty_next(e)) {
 		CHECK(e->state == EXTENT_DIRTY);
 		dirty++;
+		last = e;
 	}
+	CHECK(f->dirty.last == last);
 	CHECK(dirty == sums->nr[EXTENT_DIRTY]);
 }
 
@@ -81,8 +86,8 @@ static unsigned
 check_seqs(struct extent_seq_tree *t, unsigned states, struct sums *ghosts)
 {
 	uint64_t seq = 0;
+	struct extent *e, *last = NULL;
 	unsigned nr = 0;
-	struct extent *e;
 
 	for (e = extent_oldest(t); e; e = extent_older_next(e)) {
 		CHECK(states & 1u << e->state);
@@ -91,7 +96,9 @@ check_seqs(struct extent_seq_tree *t, unsigned states, struct sums *ghosts)
 		if (e->state == EXTENT_GHOST)
 			count(ghosts, e);
 		nr++;
+		last = e;
 	}
+	CHECK(t->last == last);
 	return nr;
 }
 

@@ -23,71 +23,29 @@
  * What supersedes another answers for its bytes from then on (oldest_seq): an
  * fsync that waits for the old ones waits for the new.
  *
- * Cost: every change O(log n) in the file's extents; joining looks at the HELD
- * ones one by one, which are few.
+ * Cost: that of extent_tree.c for each change; joining looks at the HELD ones one
+ * by one, which are few.
  */
 #include <assert.h>
 #include <errno.h>
 
 #include "daemon/writeback/age.h"
+#include "daemon/writeback/extent_tree.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/tails.h"
 
-enum seq_tree { TREE_NONE, TREE_TO_WRITE, TREE_UNDER_WAY, TREE_UNCOMMITTED,
-		TREE_FAILED };
-
 static const struct {
-	bool by_offset, by_dirty, data, live;
-	enum seq_tree seq;
+	bool data, live;
 } state_is[EXTENT_STATE_NR] = {
-	[EXTENT_FREE] = { false, false, false, false, TREE_NONE },
-	[EXTENT_DIRTY] = { true, true, true, true, TREE_TO_WRITE },
-	[EXTENT_HELD] = { false, false, true, true, TREE_UNDER_WAY },
-	[EXTENT_WRITEBACK] = { true, false, true, true, TREE_UNDER_WAY },
-	[EXTENT_UNSTABLE] = { true, false, true, true, TREE_UNCOMMITTED },
-	[EXTENT_GHOST] = { false, false, false, false, TREE_UNCOMMITTED },
-	[EXTENT_CLEAN] = { true, false, true, false, TREE_NONE },
-	[EXTENT_FAILED] = { true, false, true, true, TREE_FAILED },
+	[EXTENT_FREE] = { false, false },
+	[EXTENT_DIRTY] = { true, true },
+	[EXTENT_HELD] = { true, true },
+	[EXTENT_WRITEBACK] = { true, true },
+	[EXTENT_UNSTABLE] = { true, true },
+	[EXTENT_GHOST] = { false, false },
+	[EXTENT_CLEAN] = { true, false },
+	[EXTENT_FAILED] = { true, true },
 };
-
-static int
-offset_cmp(struct extent *a, struct extent *b)
-{
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
-
-static int
-seq_cmp(struct extent *a, struct extent *b)
-{
-	if (a->oldest_seq != b->oldest_seq)
-		return a->oldest_seq < b->oldest_seq ? -1 : 1;
-	return a < b ? -1 : a > b;
-}
-
-#define TREE(name, link, cmp) \
-	RB_GENERATE_INTERNAL(name, extent, link, cmp, \
-			     static __attribute__((unused)))
-TREE(extent_offset_tree, by_offset, offset_cmp)
-TREE(extent_dirty_tree, by_dirty, offset_cmp)
-TREE(extent_seq_tree, by_seq, seq_cmp)
-
-static struct extent_seq_tree *
-seq_tree(struct wb_file *f, enum seq_tree t)
-{
-	switch (t) {
-	case TREE_TO_WRITE:
-		return &f->to_write;
-	case TREE_UNDER_WAY:
-		return &f->under_way;
-	case TREE_UNCOMMITTED:
-		return &f->uncommitted;
-	case TREE_FAILED:
-		return &f->failed;
-	case TREE_NONE:
-		break;
-	}
-	return NULL;
-}
 
 void
 extent_list_append(struct extent_list *list, struct extent *e)
@@ -228,13 +186,7 @@ extent_set_state(struct extent *e, enum extent_state to)
 	if (from == to)
 		return;
 	account(e, from, -1);
-	if (state_is[from].by_dirty)
-		RB_REMOVE(extent_dirty_tree, &f->dirty, e);
-	if (state_is[from].by_offset && !state_is[to].by_offset)
-		RB_REMOVE(extent_offset_tree, &f->extents, e);
-	if (state_is[from].seq != state_is[to].seq &&
-	    state_is[from].seq != TREE_NONE)
-		RB_REMOVE(extent_seq_tree, seq_tree(f, state_is[from].seq), e);
+	extent_tree_leave(e, to);
 	if (state_is[from].live)
 		c->live_nr--;
 	if (state_is[from].data && !state_is[to].data)
@@ -245,13 +197,7 @@ extent_set_state(struct extent *e, enum extent_state to)
 	e->state = to;
 	list_entry(e, to);
 	account(e, to, 1);
-	if (state_is[to].by_dirty)
-		RB_INSERT(extent_dirty_tree, &f->dirty, e);
-	if (state_is[to].by_offset && !state_is[from].by_offset)
-		RB_INSERT(extent_offset_tree, &f->extents, e);
-	if (state_is[from].seq != state_is[to].seq &&
-	    state_is[to].seq != TREE_NONE)
-		RB_INSERT(extent_seq_tree, seq_tree(f, state_is[to].seq), e);
+	extent_tree_enter(e, from);
 	if (state_is[to].live)
 		c->live_nr++;
 	if (state_is[to].data && !state_is[from].data)
@@ -288,70 +234,6 @@ extent_drop(struct extent *e)
 {
 	extent_set_state(e, EXTENT_FREE);
 	slab_extent_put(e);
-}
-
-struct extent *
-extent_at(struct wb_file *f, uint64_t offset)
-{
-	struct extent key = { .offset = offset };
-	struct extent *e = RB_NFIND(extent_offset_tree, &f->extents, &key);
-	struct extent *before;
-
-	before = e ? RB_PREV(extent_offset_tree, &f->extents, e)
-		   : RB_MAX(extent_offset_tree, &f->extents);
-	return before && extent_end(before) > offset ? before : e;
-}
-
-struct extent *
-extent_next(struct extent *e)
-{
-	return RB_NEXT(extent_offset_tree, &e->file->extents, e);
-}
-
-struct extent *
-extent_before(struct extent *e)
-{
-	return RB_PREV(extent_offset_tree, &e->file->extents, e);
-}
-
-struct extent *
-extent_dirty_from(struct wb_file *f, uint64_t offset)
-{
-	struct extent key = { .offset = offset };
-
-	return RB_NFIND(extent_dirty_tree, &f->dirty, &key);
-}
-
-struct extent *
-extent_dirty_next(struct extent *e)
-{
-	return RB_NEXT(extent_dirty_tree, &e->file->dirty, e);
-}
-
-struct extent *
-extent_oldest(struct extent_seq_tree *t)
-{
-	return RB_MIN(extent_seq_tree, t);
-}
-
-struct extent *
-extent_older_next(struct extent *e)
-{
-	return RB_NEXT(extent_seq_tree, NULL, e);
-}
-
-void
-extent_inherit(struct extent *e, uint64_t oldest_seq)
-{
-	struct extent_seq_tree *t = seq_tree(e->file, state_is[e->state].seq);
-
-	if (e->oldest_seq <= oldest_seq)
-		return;
-	if (t)
-		RB_REMOVE(extent_seq_tree, t, e);
-	e->oldest_seq = oldest_seq;
-	if (t)
-		RB_INSERT(extent_seq_tree, t, e);
 }
 
 static void

@@ -58,9 +58,16 @@ struct extent {
 	TAILQ_ENTRY(extent) dirty_link;	/* slab->dirty */
 };
 
-RB_HEAD(extent_offset_tree, extent);
-RB_HEAD(extent_dirty_tree, extent);
-RB_HEAD(extent_seq_tree, extent);
+/* Zeros: empty. */
+#define EXTENT_TREE(name) \
+	RB_HEAD(name##_root, extent); \
+	struct name { \
+		struct name##_root root; \
+		struct extent *last;	/* NULL: empty */ \
+	}
+EXTENT_TREE(extent_offset_tree);
+EXTENT_TREE(extent_dirty_tree);
+EXTENT_TREE(extent_seq_tree);
 
 /* Of bytes by state: those that are neither stable nor FAILED. */
 static inline uint64_t

@@ -35,12 +35,6 @@ file_new(struct wb_server *s, const struct fh *fh,
 	f->fh = *fh;
 	f->params = *params;
 	f->sync_pass.file = f;
-	RB_INIT(&f->extents);
-	RB_INIT(&f->dirty);
-	RB_INIT(&f->to_write);
-	RB_INIT(&f->under_way);
-	RB_INIT(&f->uncommitted);
-	RB_INIT(&f->failed);
 	TAILQ_INIT(&f->held);
 	TAILQ_INIT(&f->unstable);
 	TAILQ_INIT(&f->late);
@@ -128,8 +122,8 @@ static bool
 in_use(const struct wb_file *f)
 {
 	return f->refs || f->handle_nr || f->when_closed ||
-	       !RB_EMPTY(&f->extents) || !file_all_written(f) ||
-	       !RB_EMPTY(&f->uncommitted) || !TAILQ_EMPTY(&f->ops) ||
+	       f->extents.last || !file_all_written(f) ||
+	       f->uncommitted.last || !TAILQ_EMPTY(&f->ops) ||
 	       f->commit || !TAILQ_EMPTY(&f->waits) ||
 	       !TAILQ_EMPTY(&f->truncations) ||
 	       late_overlaps(f, 0, UINT64_MAX) || owes_error(f);

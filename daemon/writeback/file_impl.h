@@ -166,7 +166,7 @@ uint32_t file_wsize(const struct wb_file *);
 static inline bool
 file_all_written(const struct wb_file *f)
 {
-	return RB_EMPTY(&f->to_write) && RB_EMPTY(&f->under_way);
+	return !f->to_write.last && !f->under_way.last;
 }
 
 #endif

@@ -8,8 +8,8 @@
 bool
 file_has_local(const struct wb_file *f)
 {
-	return !file_all_written(f) || !RB_EMPTY(&f->uncommitted) ||
-	       !RB_EMPTY(&f->failed) || !TAILQ_EMPTY(&f->truncations);
+	return !file_all_written(f) || f->uncommitted.last ||
+	       f->failed.last || !TAILQ_EMPTY(&f->truncations);
 }
 
 uint64_t
