@@ -304,6 +304,39 @@ room_is_taken_from_what_is_on_stable_storage_and_from_nothing_else(void)
 	stop();
 }
 
+/* Four chunks, made stable, sixteen times: how many have memory then. */
+static unsigned
+touched_by(int oflags)
+{
+	static const struct bench_options o = { .slab_bytes = 64 * CHUNK };
+	struct bench_done d;
+	struct wb_handle *h;
+	unsigned i, nr = 0;
+
+	start(&o);
+	(void)use(0);
+	h = bench_open(&b, 10, 10, oflags);
+	for (i = 0; i < 16; i++) {
+		d = (struct bench_done){ 0, 1 };
+		CU_ASSERT_FATAL(bench_write(&b, h, (uint64_t)i * 4 * CHUNK,
+					    4 * CHUNK, 'a'));
+		handle_fsync(h, b.now, bench_done, &d);
+		bench_serve(&b, 1);
+		CU_ASSERT_EQUAL(d.err, 0);
+	}
+	for (i = 0; i < 64; i++)
+		nr += b.slab->chunk[i].touched;
+	stop();
+	return nr;
+}
+
+static void
+who_only_writes_takes_memory_for_what_is_not_stable_and_who_reads_for_all(void)
+{
+	CU_ASSERT(touched_by(O_WRONLY) < 32);
+	CU_ASSERT_EQUAL(touched_by(O_RDWR), 64);
+}
+
 /* CASES D10 (juicedata/juicefs#7143): no cap on what is staged. */
 static void
 what_is_staged_never_exceeds_the_limit_however_many_write(void)
@@ -540,6 +573,7 @@ UNIT_TESTS(reclaim,
 	UNIT(memory_writes_the_oldest_file_of_the_session_that_waits_and_no_others),
 	UNIT(tails_go_when_they_are_all_that_a_full_slab_holds),
 	UNIT(room_is_taken_from_what_is_on_stable_storage_and_from_nothing_else),
+	UNIT(who_only_writes_takes_memory_for_what_is_not_stable_and_who_reads_for_all),
 	UNIT(what_is_staged_never_exceeds_the_limit_however_many_write),
 	UNIT(reclaim_never_calls_the_server_whatever_the_pressure),
 	UNIT(policy_write_sends_the_oldest_piece_alone_stable_and_ahead),

@@ -109,6 +109,7 @@ struct wb_file {
 	uint64_t error_until_usec;	/* an unseen one waits for an open */
 	struct handle_list handles;
 	unsigned handle_nr;
+	unsigned reader_nr;		/* of them, may read */
 	struct sync_list waits;
 	struct truncation_list truncations;
 	void (*when_closed)(void *arg, struct wb_file *);

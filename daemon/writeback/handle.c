@@ -9,6 +9,12 @@
 #include "daemon/writeback/tails.h"
 #include "daemon/writeback/truncate.h"
 
+static bool
+may_read(const struct wb_handle *h)
+{
+	return (h->oflags & O_ACCMODE) != O_WRONLY;
+}
+
 struct wb_handle *
 handle_open(struct wb_file *f, struct cred *cred, int oflags)
 {
@@ -26,6 +32,7 @@ handle_open(struct wb_file *f, struct cred *cred, int oflags)
 	h->since = errseq_sample(&f->errors);
 	LIST_INSERT_HEAD(&f->handles, h, link);
 	f->handle_nr++;
+	f->reader_nr += may_read(h);
 	f->forgotten = false;	/* it is not gone after all */
 	return h;
 }
@@ -37,6 +44,7 @@ handle_free(struct wb_handle *h)
 
 	LIST_REMOVE(h, link);
 	f->handle_nr--;
+	f->reader_nr -= may_read(h);
 	cred_put(h->cred);
 	free(h->closing);
 	free(h);

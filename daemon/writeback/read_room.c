@@ -160,9 +160,7 @@ expire_chunk(struct slab *s, struct chunk *c)
 	crash_point();
 	atomic_store(slab_mark(s, c), NFSWB_MARK_CLOSED);
 	leave(s, c);
-	if (s->hooks.idle)
-		s->hooks.idle(s->hooks_arg, (uint64_t)(c - s->chunk) *
-			      NFSWB_CHUNK_BYTES, NFSWB_CHUNK_BYTES);
+	slab_chunk_idle(s, c);
 }
 
 static void

@@ -4,6 +4,9 @@
  *
  * After what was written and is CLEAN comes what was READ and nobody waits for.
  *
+ * So that a writer takes no more memory than what is not stable yet, CLEAN data
+ * that nobody reads gives its room before memory that was never used.
+ *
  * A slab's CLEAN chunks stand in the order in which they became CLEAN, so the
  * oldest is the first: O(1) a chunk, plus its extents.  All slabs are looked at
  * when one of them can have a chunk that expires, LOOKS times in clean_expire at
@@ -70,6 +73,23 @@ reclaim_clean_extent(struct slab *s)
 	return true;
 }
 
+/* Than memory that was not touched yet, where nobody who may read what is CLEAN
+   has it open: a page's first touch costs several times the copying. */
+static bool
+clean_is_better(struct slab *s)
+{
+	struct chunk *free = TAILQ_FIRST(&s->free);
+	struct chunk *clean = TAILQ_FIRST(&s->clean);
+	struct extent *e;
+
+	if (!clean || !free || free->touched)
+		return false;
+	LIST_FOREACH(e, &clean->extents, chunk_link)
+		if (e->file->reader_nr)
+			return false;
+	return true;
+}
+
 struct chunk *
 reclaim_chunk(struct slab *s)
 {
@@ -77,6 +97,8 @@ reclaim_chunk(struct slab *s)
 	struct chunk *c;
 
 	wb->reclaiming++;
+	if (clean_is_better(s))
+		(void)reclaim_clean_chunk(s);
 	c = TAILQ_FIRST(&s->free);
 	if (!c && (reclaim_clean_chunk(s) || reads_give(s)))
 		c = TAILQ_FIRST(&s->free);
@@ -111,11 +133,7 @@ reclaim_expire(struct wb *wb, uint64_t now)
 		while ((c = TAILQ_FIRST(&s->clean)) &&
 		       now - c->used_usec >= keep) {
 			(void)give_up_clean(c);
-			if (s->hooks.idle)
-				s->hooks.idle(s->hooks_arg,
-					      (uint64_t)(c - s->chunk) *
-					      NFSWB_CHUNK_BYTES,
-					      NFSWB_CHUNK_BYTES);
+			slab_chunk_idle(s, c);
 		}
 		if (c)
 			reclaim_clean_from(wb, c->used_usec);

@@ -136,10 +136,27 @@ slab_chunk_move(struct slab *s, struct chunk *c, enum chunk_state to)
 {
 	TAILQ_REMOVE(list_of(s, c->state), c, link);
 	c->state = to;
-	TAILQ_INSERT_TAIL(list_of(s, to), c, link);
+	if (to == CHUNK_FREE && c->touched) {
+		TAILQ_INSERT_HEAD(&s->free, c, link);
+	} else {
+		TAILQ_INSERT_TAIL(list_of(s, to), c, link);
+		c->touched = to != CHUNK_FREE;
+	}
 	c->used_usec = s->wb->now;
 	if (to == CHUNK_CLEAN)
 		reclaim_clean_from(s->wb, s->wb->now);
+}
+
+void
+slab_chunk_idle(struct slab *s, struct chunk *c)
+{
+	if (!s->hooks.idle || c->state != CHUNK_FREE)
+		return;
+	s->hooks.idle(s->hooks_arg,
+		      (uint64_t)(c - s->chunk) * NFSWB_CHUNK_BYTES,
+		      NFSWB_CHUNK_BYTES);
+	c->touched = false;
+	slab_chunk_move(s, c, CHUNK_FREE);
 }
 
 void

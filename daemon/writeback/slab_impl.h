@@ -26,6 +26,7 @@ struct chunk {
 	uint32_t posted;	/* bytes */
 	uint32_t live_nr;	/* extents with data that are not CLEAN */
 	uint32_t handed;	/* READ, HANDED: bytes told to the library */
+	bool touched;		/* has memory of its own */
 	struct chunk_extents extents;	/* those with data in it */
 	TAILQ_ENTRY(chunk) link;	/* in the list of its state */
 	uint64_t used_usec;	/* OPEN: last post; CLEAN: since when */
@@ -148,6 +149,8 @@ void slab_chunk_check(struct slab *, struct chunk *);
 uint64_t slab_take_back(struct slab *, struct chunk *, bool force);
 void slab_check_closed(struct slab *);
 void slab_chunk_move(struct slab *, struct chunk *, enum chunk_state);
+/* A FREE one's memory goes back, where the session can do that. */
+void slab_chunk_idle(struct slab *, struct chunk *);
 void slab_wake(struct slab *);
 /* slab_post found no slot, that is no room: woken when some came free. */
 void slab_starve(struct slab *);
