@@ -9,6 +9,7 @@ import time
 
 import real
 
+MIB = 1 << 20
 GIB = float(1 << 30)
 APPS = {'nfswb': 1, 'nfswb-10': 10}
 WAYS = ['limit', 'libnfs-raw', 'nfs-cp', 'nfswb', 'nfswb-10', 'put']
@@ -40,7 +41,7 @@ class Peers(real.Bench):
         else:
             self.ganesha()
         self.nfswbd(self.keys)
-        # all zeros and no memory: what is read of it costs the least
+        # in memory, so that no disk is measured
         shm = '/dev/shm' if os.access('/dev/shm', os.W_OK) else self.folder
         self.source = tempfile.NamedTemporaryFile(dir=shm,
                                                   prefix='nfswb-peers.')
@@ -83,6 +84,14 @@ class Peers(real.Bench):
             return ['nfs-cp', self.source.name, '?'.join(self.target())]
         return self.app(APPS[way], size)
 
+    def fill_source(self, size):
+        """Real bytes: a hole is read for less than any file."""
+        block = os.urandom(MIB)
+        with open(self.source.name, 'r+b') as f:
+            for at in range(f.seek(0, os.SEEK_END), size, MIB):
+                f.write(block[:size - at])
+            f.truncate(size)
+
     def forget_last(self):
         """The server's file system has room for the next, and nothing to do."""
         if self.is_sim:
@@ -95,7 +104,7 @@ class Peers(real.Bench):
     def run(self, way, size):
         self.nr += 1
         self.forget_last()
-        os.truncate(self.source.name, size)
+        self.fill_source(size)
         with open('/proc/%d/clear_refs' % self.daemon.pid, 'w') as f:
             f.write('5\n')                      # VmHWM begins anew
         writes = self.writes()
