@@ -234,6 +234,45 @@ keepalive_follows_timeo(void)
 	close(listener);
 }
 
+static int
+connect_with(enum rpc_resvport resvport, const struct sockaddr_storage *addr,
+	     socklen_t len, uint64_t random, unsigned *port)
+{
+	struct socket_params p = { .addr = addr, .addr_len = len,
+				   .resvport = resvport, .random = random };
+	int fd = socket_connect(&p);
+
+	*port = fd >= 0 ? socket_port(fd) : 0;
+	return fd;
+}
+
+static void
+little_lies_in_the_socket_to_a_server_on_this_host(void)
+{
+	struct sockaddr_storage addr;
+	const int asked = 512 << 10;
+	unsigned port, i;
+	socklen_t len;
+	int listener, fd, like;
+
+	for (i = 0; i < 2; i++) {
+		listener = listen_at(&addr, &len, i ? AF_INET6 : AF_INET);
+		if (listener < 0)	/* no IPv6 here */
+			continue;
+		fd = connect_with(RPC_RESVPORT_NO, &addr, len, 5, &port);
+		CU_ASSERT_FATAL(fd >= 0);
+		/* as much as the system makes of it */
+		like = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		CU_ASSERT_EQUAL(setsockopt(like, SOL_SOCKET, SO_SNDBUF, &asked,
+					   sizeof asked), 0);
+		CU_ASSERT_EQUAL(option(fd, SOL_SOCKET, SO_SNDBUF),
+				option(like, SOL_SOCKET, SO_SNDBUF));
+		close(like);
+		socket_abort(fd);
+		close(listener);
+	}
+}
+
 /* Connections to a listener that has no room for more: none comes up. */
 static void
 fill(const struct fake *f, int *fd, unsigned nr)
@@ -290,18 +329,6 @@ a_refused_connection_is_tried_again(void)
 	CU_ASSERT_NOT_EQUAL(rpc_client_state(f.client), RPC_UP);
 	fake_stop(&f);
 	CU_ASSERT_EQUAL(o.err, -ECANCELED);
-}
-
-static int
-connect_with(enum rpc_resvport resvport, const struct sockaddr_storage *addr,
-	     socklen_t len, uint64_t random, unsigned *port)
-{
-	struct socket_params p = { .addr = addr, .addr_len = len,
-				   .resvport = resvport, .random = random };
-	int fd = socket_connect(&p);
-
-	*port = fd >= 0 ? socket_port(fd) : 0;
-	return fd;
 }
 
 /* As root or not: what may be bound is asked of the system each time. */
@@ -372,6 +399,7 @@ UNIT_TESTS(rpc_tcp,
 	UNIT(a_new_connection_comes_from_the_same_port),
 	UNIT(each_of_several_connections_keeps_its_port_and_its_calls),
 	UNIT(keepalive_follows_timeo),
+	UNIT(little_lies_in_the_socket_to_a_server_on_this_host),
 	UNIT(a_connection_that_does_not_come_up_is_given_up),
 	UNIT(a_refused_connection_is_tried_again),
 	UNIT(resvport_is_below_1024_where_that_may_be),
