@@ -203,6 +203,10 @@ check_file(struct wb_file *f, struct sums *all)
 	CHECK((f->on_age != AGE_NONE) == f->on_dirty);
 	check_tail(f);
 	CHECK(f->on_unstable == (s.nr[EXTENT_UNSTABLE] > 0));
+	CHECK((f->queue == QUEUE_WANTED) ==
+	      (f->wants_commit && !f->commit_waited));
+	CHECK((f->queue == QUEUE_IDLE) ==
+	      (f->on_unstable && !f->commit && !f->wants_commit));
 	if (f->forgotten)	/* nobody would ever write them */
 		CHECK(!s.nr[EXTENT_DIRTY] && !s.nr[EXTENT_FAILED]);
 	add(all, &s);

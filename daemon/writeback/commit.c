@@ -30,6 +30,7 @@
 
 #include "common/log.h"
 #include "daemon/writeback/commit.h"
+#include "daemon/writeback/commit_queue.h"
 #include "daemon/writeback/flusher.h"
 #include "daemon/writeback/jukebox.h"
 #include "daemon/writeback/pipeline_impl.h"
@@ -241,6 +242,7 @@ commit_done(struct wb_call *call, uint64_t now)
 	s->wb->now = s->answered_usec = now;
 	jukebox_count(s, call);
 	f->commit = NULL;
+	commit_queue_look(f);
 	if (call->err == 0) {
 		f->jukebox_nr = 0;
 		if (call->have_size) {
@@ -266,11 +268,22 @@ commit_drop(struct wb_file *f)
 	if (!c)
 		return;
 	f->commit = NULL;
+	commit_queue_look(f);
 	take_back(c);
 	commit_end(c);
 }
 
 /* ---- when ---- */
+
+/* Room is short, and nothing else is on its way: a COMMIT of anything pays. */
+static bool
+nothing_else_comes(const struct wb_server *s)
+{
+	if (!throttle_urgent(s))	/* writers are paced: the disk rests */
+		return pace_on(s) && (!s->bytes[EXTENT_WRITEBACK] ||
+				      !s->window_of_commits.out);
+	return !s->bytes[EXTENT_WRITEBACK];
+}
 
 /* Room is short: a COMMIT pays when it frees a good part of what is waited
    for, or when nothing else is on its way. */
@@ -281,13 +294,10 @@ room_short(const struct wb_file *f, uint64_t unstable)
 	struct slab *first = TAILQ_FIRST(&wb->waiting);
 	uint64_t all;
 
-	if (!throttle_urgent(f->server) && !pace_on(f->server))
-		return false;
-	if (!f->server->bytes[EXTENT_WRITEBACK])
+	if (nothing_else_comes(f->server))
 		return true;
-	if (!throttle_urgent(f->server))	/* writers are paced: the disk rests */
-		return !f->server->window_of_commits.out;
-	if (!first)		/* list slots are short, not bytes */
+	if (!throttle_urgent(f->server) ||
+	    !first)		/* list slots are short, not bytes */
 		return false;
 	all = MIN(wb->limits.dirty_bytes,
 		    (uint64_t)first->view.layout.chunk_nr *
@@ -356,6 +366,7 @@ commit_unwant(struct wb_file *f)
 		TAILQ_REMOVE(f->commit_waited ? &s->want_waited
 					      : &s->want_commit, f, want_link);
 	f->wants_commit = f->commit_waited = false;
+	commit_queue_look(f);
 }
 
 /* It can't go now: commit_run decides which of these is next. */
@@ -371,6 +382,7 @@ want(struct wb_file *f, bool waited)
 	f->commit_waited = waited;
 	TAILQ_INSERT_TAIL(waited ? &s->want_waited : &s->want_commit, f,
 			  want_link);
+	commit_queue_look(f);
 }
 
 /* Is there one to send? */
@@ -448,6 +460,7 @@ send_commit(struct wb_file *f, bool waited, uint64_t now)
 	bytes = take_extents(c);
 	f->commit = c;
 	f->commit_soon = false;
+	commit_queue_look(f);
 	commit_window_sent(f, &c->trip, bytes, waited, now);
 	s->stats.nfs_nr_commits++;
 	s->commit_bytes += bytes;
@@ -466,6 +479,7 @@ may_go(const struct wb_server *s, bool waited)
 void
 commit_check(struct wb_file *f, bool waited, uint64_t now)
 {
+	commit_queue_look(f);
 	if (!ready(f, waited, now))
 		return;
 	if (may_go(f->server, waited))
@@ -489,6 +503,56 @@ commit_oldest(struct wb_server *s, uint64_t now)
 	}
 }
 
+/* May a COMMIT pay because room is short?  Where writers are only paced, and
+   there are many turns, those that are wanted already come first. */
+static bool
+may_pay(const struct wb_server *s)
+{
+	if (throttle_urgent(s) || s->wb->draining)
+		return true;
+	return TAILQ_EMPTY(&s->want_commit) && pace_on(s) &&
+	       (!s->window_of_commits.out ||
+		(!s->bytes[EXTENT_WRITEBACK] && commit_window_open(s)));
+}
+
+/* All that are UNSTABLE want one: one alone would make the server do it all, and
+   the others again. */
+static void
+all_together(struct wb_server *s, uint64_t now)
+{
+	struct wb_file *f, *next;
+
+	s->soon_nr = s->queued_nr;
+	for (f = commit_queue_oldest(s); f; f = next) {
+		next = commit_queue_younger(f);
+		f->commit_soon = true;
+		commit_check(f, false, now);
+	}
+}
+
+void
+commit_for_room(struct wb_server *s, uint64_t now)
+{
+	struct wb_file *f, *next;
+	bool by_kernel = s->params.commit_rule == COMMIT_BY_KERNEL;
+
+	if (!may_pay(s))
+		return;
+	if (commit_window_shares(s) && !s->window_of_commits.out) {
+		all_together(s, now);
+		return;
+	}
+	for (f = commit_queue_oldest(s);
+	     f && (by_kernel || nothing_else_comes(s)); f = next) {
+		next = commit_queue_younger(f);
+		commit_check(f, false, now);
+	}
+	for (f = commit_queue_idle(s); f && due_by_bandwidth(f); f = next) {
+		next = commit_queue_smaller(f);
+		commit_check(f, false, now);
+	}
+}
+
 /* Those that are waited for need no window. */
 static struct wb_file *
 next_commit(struct wb_server *s)
@@ -508,6 +572,8 @@ commit_run(struct wb_server *s, uint64_t now)
 	while (!TAILQ_EMPTY(&s->free_commits) &&
 	       (f = next_commit(s))) {
 		waited = f->commit_waited;
+		f->commit_soon |= f->queue == QUEUE_WANTED &&
+				  f->queued_nr <= s->soon_nr;
 		commit_unwant(f);
 		if (ready(f, waited, now))
 			send_commit(f, waited, now);

@@ -34,6 +34,8 @@ void commit_free(struct wb_server *);
 void commit_check(struct wb_file *, bool waited, uint64_t now);
 /* Sends those that were due and could not go. */
 void commit_run(struct wb_server *, uint64_t now);
+/* Sends those that are due since room is short. */
+void commit_for_room(struct wb_server *, uint64_t now);
 /* It wants none any more. */
 void commit_unwant(struct wb_file *);
 /* Enough is under way: if no COMMIT is out, that of the file which has been

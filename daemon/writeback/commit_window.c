@@ -22,11 +22,12 @@
  * One that is not answered for STUCK_USEC counts no more, so that a slow file (or
  * volume) of a server holds up none but itself.
  *
- * Cost: O(files that want a COMMIT) for each that is picked.
+ * Cost: O(log n) in the files that want a COMMIT, for each that is picked.
  */
 #include <sys/param.h>
 
 #include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/commit_queue.h"
 #include "daemon/writeback/commit_window.h"
 #include "daemon/writeback/yield.h"
 
@@ -108,7 +109,7 @@ struct wb_file *
 commit_window_next(struct wb_server *s)
 {
 	struct commit_window *w = &s->window_of_commits;
-	struct wb_file *f, *next = TAILQ_FIRST(&s->want_commit);
+	struct wb_file *next = TAILQ_FIRST(&s->want_commit);
 
 	w->oldest = NULL;
 	if (!next || !(s->params.bounds & BOUND_COMMITS) ||
@@ -118,10 +119,7 @@ commit_window_next(struct wb_server *s)
 		w->oldest = next;
 		return next;
 	}
-	TAILQ_FOREACH(f, &s->want_commit, want_link)
-		if (f->bytes[EXTENT_UNSTABLE] >= next->bytes[EXTENT_UNSTABLE])
-			next = f;
-	return next;
+	return commit_queue_largest(s);
 }
 
 bool

@@ -30,6 +30,7 @@
 #include <errno.h>
 
 #include "daemon/writeback/age.h"
+#include "daemon/writeback/commit_queue.h"
 #include "daemon/writeback/extent_tree.h"
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/tails.h"
@@ -105,7 +106,12 @@ unstable_list_check(struct wb_file *f)
 		TAILQ_INSERT_TAIL(&s->unstable_files, f, unstable_link);
 	else if (!unstable && f->on_unstable)
 		TAILQ_REMOVE(&s->unstable_files, f, unstable_link);
+	if (unstable == f->on_unstable)
+		return;
+	if (unstable)
+		f->unstable_nr = ++s->queued_nr;
 	f->on_unstable = unstable;
+	commit_queue_look(f);
 }
 
 /* So it counts among those that share the limit. */

@@ -84,6 +84,10 @@ struct wb_file {
 	TAILQ_ENTRY(wb_file) want_link;	/* server->want_commit */
 	bool wants_commit;
 	bool commit_waited;		/* ... want_waited instead */
+	/* see commit_queue.h */
+	enum commit_queue { QUEUE_NONE, QUEUE_WANTED, QUEUE_IDLE } queue;
+	RB_ENTRY(wb_file) by_bytes, by_unstable;
+	uint64_t queued_bytes, queued_nr, unstable_nr;
 	uint64_t not_before_usec;	/* JUKEBOX */
 	unsigned jukebox_nr;		/* in a row */
 	unsigned window;		/* WRITEs out at most; 0: any */

@@ -224,34 +224,6 @@ kick_timed(struct wb *wb, uint64_t now)
 	}
 }
 
-/* May a COMMIT pay because room is short?  Where writers are only paced, and
-   there are many turns, those that are wanted already come first. */
-static bool
-commit_may_pay(const struct wb_server *s)
-{
-	if (throttle_urgent(s) || s->wb->draining)
-		return true;
-	return TAILQ_EMPTY(&s->want_commit) && pace_on(s) &&
-	       (!s->window_of_commits.out ||
-		(!s->bytes[EXTENT_WRITEBACK] && commit_window_open(s)));
-}
-
-static void
-commit_for_room(struct wb_server *s, uint64_t now)
-{
-	struct wb_file *f;
-	bool together;
-
-	if (!commit_may_pay(s))
-		return;
-	/* one alone would make the server do it all, and the others again */
-	together = commit_window_shares(s) && !s->window_of_commits.out;
-	TAILQ_FOREACH(f, &s->unstable_files, unstable_link) {
-		f->commit_soon |= together;
-		commit_check(f, false, now);
-	}
-}
-
 static void
 wake_starved(struct wb *wb)
 {

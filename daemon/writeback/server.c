@@ -26,6 +26,9 @@ wb_server_new(struct wb *wb, const struct wb_server_params *params,
 	RB_INIT(&s->dirty_files);
 	TAILQ_INIT(&s->tail_files);
 	RB_INIT(&s->ages);
+	RB_INIT(&s->wanted_by_bytes);
+	RB_INIT(&s->idle_by_bytes);
+	RB_INIT(&s->idle_by_age);
 	RB_INIT(&s->aged);
 	TAILQ_INIT(&s->unstable_files);
 	TAILQ_INIT(&s->sync_files);

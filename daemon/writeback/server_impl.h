@@ -13,6 +13,8 @@
 TAILQ_HEAD(file_list, wb_file);
 TAILQ_HEAD(commit_list, commit);
 RB_HEAD(file_age_tree, wb_file);
+RB_HEAD(file_bytes_tree, wb_file);
+RB_HEAD(file_unstable_tree, wb_file);
 RB_HEAD(file_dirty_tree, wb_file);
 RB_HEAD(file_turn_tree, wb_file);
 
@@ -44,6 +46,11 @@ struct wb_server {
 	unsigned commits_out, truncations_out;
 	struct file_list want_commit;	/* a COMMIT is due, and can't go yet, */
 	struct file_list want_waited;	/* ... and somebody waits for it */
+	struct file_bytes_tree wanted_by_bytes, idle_by_bytes;	/* see
+					   commit_queue.h */
+	struct file_unstable_tree idle_by_age;
+	uint64_t queued_nr;		/* the last that was given a file */
+	uint64_t soon_nr;		/* all wanted until then are due */
 	struct commit *commits;
 	struct commit_window window_of_commits;
 
