@@ -31,7 +31,8 @@
 #include "daemon/writeback/throttle.h"
 
 #define AHEAD_MAX 256u
-#define AHEAD_LEAST 8u		/* may have as many, however small the limit */
+#define AHEAD_LEAST 8u		/* may have as many, where all together have */
+#define AHEAD_LEAST_SHARE 4u	/* no more than such a part of the limit */
 #define AHEAD_SHARE 64u		/* of the limit and of those who write */
 
 uint64_t
@@ -261,8 +262,9 @@ static unsigned
 ahead_max(const struct slab *s)
 {
 	uint64_t limit = s->wb->limits.dirty_bytes / NFSWB_CHUNK_BYTES;
-	uint64_t share = limit / AHEAD_SHARE / MAX(s->wb->live_files, 1);
-	uint64_t most = MAX(share, AHEAD_LEAST);
+	uint64_t nr = MAX(s->wb->live_files, 1);
+	uint64_t most = MAX(limit / AHEAD_SHARE / nr,
+			    MIN(limit / AHEAD_LEAST_SHARE / nr, AHEAD_LEAST));
 
 	most = MIN(most, s->view.layout.chunk_nr / 4);
 	return (unsigned)MIN(MAX(most, 1), AHEAD_MAX);
