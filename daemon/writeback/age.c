@@ -3,6 +3,7 @@
 #include "daemon/writeback/age.h"
 #include "daemon/writeback/flusher.h"
 #include "daemon/writeback/pipeline_impl.h"
+#include "daemon/writeback/tails.h"
 
 static int
 age_cmp(struct wb_file *a, struct wb_file *b)
@@ -13,16 +14,16 @@ age_cmp(struct wb_file *a, struct wb_file *b)
 }
 
 static int
-turn_cmp(struct wb_file *a, struct wb_file *b)
+order_cmp(struct wb_file *a, struct wb_file *b)
 {
-	return a->turn < b->turn ? -1 : a->turn > b->turn;
+	return turn_cmp(&a->turn, &b->turn);
 }
 
 #define TREE(name, cmp) \
 	RB_GENERATE_INTERNAL(name, wb_file, by_age, cmp, \
 			     static __attribute__((unused)))
 TREE(file_age_tree, age_cmp)
-TREE(file_turn_tree, turn_cmp)
+TREE(file_turn_tree, order_cmp)
 
 void
 age_left(struct wb_file *f)
@@ -49,6 +50,7 @@ static void
 is_over(struct wb_file *f)
 {
 	age_left(f);
+	tails_turn(f);
 	RB_INSERT(file_turn_tree, &f->server->aged, f);
 	f->on_age = AGE_OVER;
 }
@@ -73,13 +75,13 @@ age_look(struct wb_file *f)
 }
 
 void
-age_turn(struct wb_file *f)
+age_turn(struct wb_file *f, struct turn to)
 {
 	bool over = f->on_age == AGE_OVER;
 
 	if (over)
 		age_left(f);
-	f->turn = ++f->server->turn;
+	f->turn = to;
 	if (over)
 		is_over(f);
 }

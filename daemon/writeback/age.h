@@ -12,6 +12,7 @@
 #include "daemon/writeback/file.h"
 
 struct extent;
+struct turn;
 
 /* The extent is DIRTY now. */
 void age_joined(const struct extent *);
@@ -19,8 +20,8 @@ void age_joined(const struct extent *);
 void age_left(struct wb_file *);
 /* It was passed over since it could not be written, and that may have changed. */
 void age_look(struct wb_file *);
-/* It goes behind all others. */
-void age_turn(struct wb_file *);
+/* Gives it that turn; it may be in no other tree by turns. */
+void age_turn(struct wb_file *, struct turn);
 /* The first in turn that is too old and may be written; NULL: none, and the clockwork
    knows when one can be. */
 struct wb_file *age_first(struct wb_server *, uint64_t now);

@@ -24,6 +24,19 @@ LIST_HEAD(handle_list, wb_handle);
 LIST_HEAD(file_reads, read_block);
 TAILQ_HEAD(write_op_list, write_op);
 
+/* Smaller ones come first. */
+struct turn {
+	uint64_t at, nr;
+};
+
+static inline int
+turn_cmp(const struct turn *a, const struct turn *b)
+{
+	if (a->at != b->at)
+		return a->at < b->at ? -1 : 1;
+	return a->nr < b->nr ? -1 : a->nr > b->nr;
+}
+
 struct wb_file {
 	struct wb_server *server;
 	struct fh fh;
@@ -62,7 +75,7 @@ struct wb_file {
 	RB_ENTRY(wb_file) by_turn;	/* server->dirty_files, */
 	TAILQ_ENTRY(wb_file) tail_link;	/* or tail_files */
 	bool on_dirty;			/* in either */
-	uint64_t turn;			/* its place in them */
+	struct turn turn;		/* its place in them */
 	bool only_tail;			/* in tail_files; see tails.h */
 	uint64_t tail_end;		/* where that is a whole WRITE */
 	RB_ENTRY(wb_file) by_age;	/* server->ages, or aged */

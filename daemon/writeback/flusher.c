@@ -349,17 +349,20 @@ round_files(struct wb_server *s, bool partial, uint64_t now, bool *progress)
 {
 	struct wb_file *f, *last;
 	enum flush_cause cause;
+	struct turn began;
 	bool stopped;
 
 	*progress = false;
 	if (partial || s->wb->draining)
 		tails_over_all(s);
+	began = dirty_round_begins(s);
 	last = dirty_last(s);
 	while ((f = dirty_head(s))) {
 		bool end = f == last;
 
 		if (!cause_now(s, &cause) || has_enough(s))
 			return false;
+		dirty_has_turn(f);
 		if (flusher_may_write(f, now)) {
 			if (async_pass(f, cause, partial ||
 				       cause == FLUSH_SHUTDOWN, now,
@@ -371,9 +374,10 @@ round_files(struct wb_server *s, bool partial, uint64_t now, bool *progress)
 			to_the_back(f);
 		}
 		if (end)
-			return true;
+			break;
 	}
-	return !TAILQ_EMPTY(&s->tail_files);
+	dirty_round_ends(s, began);
+	return dirty_first(s);
 }
 
 /* false: no other pass may begin. */

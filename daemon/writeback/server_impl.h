@@ -28,7 +28,8 @@ struct wb_server {
 
 	struct wb_file *files;		/* uthash by fh */
 	struct file_dirty_tree dirty_files;	/* by turns, see tails.h */
-	uint64_t turn;			/* the last that was given a file */
+	struct turn hand;		/* whose turn came last, */
+	uint64_t turn_nr;		/* and turns given */
 	struct file_list tail_files;	/* those with nothing but a tail */
 	struct file_list unstable_files;
 	struct file_list sync_files;	/* to be written for somebody who waits */

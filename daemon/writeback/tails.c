@@ -4,13 +4,15 @@
 #include "daemon/writeback/pipeline_impl.h"
 #include "daemon/writeback/tails.h"
 
+#define ROUND (1ull << 32)
+
 static int
-turn_cmp(struct wb_file *a, struct wb_file *b)
+order_cmp(struct wb_file *a, struct wb_file *b)
 {
-	return a->turn < b->turn ? -1 : a->turn > b->turn;
+	return turn_cmp(&a->turn, &b->turn);
 }
 
-RB_GENERATE_INTERNAL(file_dirty_tree, wb_file, by_turn, turn_cmp,
+RB_GENERATE_INTERNAL(file_dirty_tree, wb_file, by_turn, order_cmp,
 		     static __attribute__((unused)))
 
 static void
@@ -25,10 +27,17 @@ leave(struct wb_file *f)
 	f->only_tail = false;
 }
 
+/* Behind all that the hand has passed, as they will be told. */
+static struct turn
+last_turn(struct wb_server *s)
+{
+	return (struct turn) { s->hand.at + ROUND, ++s->turn_nr };
+}
+
 void
 dirty_add(struct wb_file *f)
 {
-	age_turn(f);
+	age_turn(f, last_turn(f->server));
 	RB_INSERT(file_dirty_tree, &f->server->dirty_files, f);
 	f->on_dirty = true;
 }
@@ -46,11 +55,33 @@ dirty_to_the_back(struct wb_file *f)
 {
 	struct file_dirty_tree *t = &f->server->dirty_files;
 
-	if (!f->on_dirty || f->only_tail)
+	if (!f->on_dirty)
 		return;
-	RB_REMOVE(file_dirty_tree, t, f);
-	age_turn(f);
-	RB_INSERT(file_dirty_tree, t, f);
+	if (!f->only_tail)
+		RB_REMOVE(file_dirty_tree, t, f);
+	age_turn(f, last_turn(f->server));
+	if (!f->only_tail)
+		RB_INSERT(file_dirty_tree, t, f);
+}
+
+void
+dirty_has_turn(struct wb_file *f)
+{
+	if (turn_cmp(&f->server->hand, &f->turn) < 0)
+		f->server->hand = f->turn;
+}
+
+/* No turn given so far is behind that, but those of files it has come to. */
+struct turn
+dirty_round_begins(struct wb_server *s)
+{
+	return (struct turn) { s->hand.at + ROUND, s->turn_nr };
+}
+
+void
+dirty_round_ends(struct wb_server *s, struct turn began)
+{
+	s->hand = began;
 }
 
 struct wb_file *
@@ -99,11 +130,26 @@ tails_found(struct wb_file *f)
 	TAILQ_INSERT_TAIL(&f->server->tail_files, f, tail_link);
 }
 
+/* So many rounds have passed it, in which it would have gone to the back. */
+void
+tails_turn(struct wb_file *f)
+{
+	struct turn hand = f->server->hand;
+
+	if (!f->only_tail || turn_cmp(&f->turn, &hand) > 0)
+		return;
+	f->turn.at += (hand.at - f->turn.at) / ROUND * ROUND;
+	if (turn_cmp(&f->turn, &hand) <= 0)
+		f->turn.at += ROUND;
+}
+
 void
 tails_over(struct wb_file *f)
 {
 	if (!f->only_tail)
 		return;
+	if (f->on_age != AGE_OVER)
+		tails_turn(f);
 	leave(f);
 	RB_INSERT(file_dirty_tree, &f->server->dirty_files, f);
 }
