@@ -247,6 +247,7 @@ open_socket(const char *address, int port)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+	const int room = 512 << 10;
 
 	a.sin_port = htons((uint16_t)port);
 	if (inet_pton(AF_INET, address, &a.sin_addr) != 1)
@@ -254,6 +255,9 @@ open_socket(const char *address, int port)
 	/* where the server asks for a port below 1024 */
 	if (fd >= 0 && geteuid() == 0)
 		(void)bindresvport(fd, NULL);
+	/* as nfswbd has it to a server on this host */
+	if (fd >= 0)
+		(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&a, sizeof a) < 0)
 		die("connect", strerror(errno));
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
