@@ -288,7 +288,7 @@ check_slots(struct slab *s, struct sums *sums, bool hostile)
 	CHECK(live == s->live_nr);
 	CHECK(same_bytes(sums->bytes, s->bytes));
 	CHECK(s->fresh_nr <= s->view.layout.list_nr);
-	TAILQ_FOREACH(e, &s->dirty, dirty_link) {
+	TAILQ_FOREACH(e, &s->dirty, link) {
 		CHECK(e->state == EXTENT_DIRTY && e->slab == s);
 		dirty++;
 	}

@@ -168,18 +168,14 @@ list_entry(struct extent *e, enum extent_state to)
 
 /* What comes back from the server is older than what is new. */
 static void
-slab_order(struct extent *e, enum extent_state from, enum extent_state to)
+slab_order(struct extent *e, enum extent_state from)
 {
 	struct slab *s = e->slab;
 
-	if (from == EXTENT_DIRTY)
-		TAILQ_REMOVE(&s->dirty, e, dirty_link);
-	if (to != EXTENT_DIRTY)
-		return;
 	if (from == EXTENT_FREE || from == EXTENT_HELD)
-		TAILQ_INSERT_TAIL(&s->dirty, e, dirty_link);
+		TAILQ_INSERT_TAIL(&s->dirty, e, link);
 	else
-		TAILQ_INSERT_HEAD(&s->dirty, e, dirty_link);
+		TAILQ_INSERT_HEAD(&s->dirty, e, link);
 }
 
 void
@@ -191,6 +187,8 @@ extent_set_state(struct extent *e, enum extent_state to)
 
 	if (from == to)
 		return;
+	if (from == EXTENT_DIRTY)
+		TAILQ_REMOVE(&e->slab->dirty, e, link);
 	account(e, from, -1);
 	extent_tree_leave(e, to);
 	if (state_is[from].live)
@@ -226,7 +224,8 @@ extent_set_state(struct extent *e, enum extent_state to)
 	} else if (from == EXTENT_DIRTY || to == EXTENT_HELD) {
 		tails_over(f);
 	}
-	slab_order(e, from, to);
+	if (to == EXTENT_DIRTY)
+		slab_order(e, from);
 	dirty_list_check(f);
 	if (to == EXTENT_DIRTY)
 		age_joined(e);
@@ -286,8 +285,8 @@ extent_split(struct extent *e, uint64_t at)
 	set_length(e, keep);
 	extent_set_state(rest, s);
 	if (s == EXTENT_DIRTY) {	/* as old as e */
-		TAILQ_REMOVE(&e->slab->dirty, rest, dirty_link);
-		TAILQ_INSERT_AFTER(&e->slab->dirty, e, rest, dirty_link);
+		TAILQ_REMOVE(&e->slab->dirty, rest, link);
+		TAILQ_INSERT_AFTER(&e->slab->dirty, e, rest, link);
 	}
 	if (list && rest->list != list)
 		extent_list_append(list, rest);

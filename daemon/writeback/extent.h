@@ -35,27 +35,30 @@ enum extent_state {
 
 TAILQ_HEAD(extent_list, extent);
 
+/* What a search reads of each lies together. */
 struct extent {
-	enum extent_state state;
+	RB_ENTRY(extent) by_offset;
+	uint64_t offset;
+	RB_ENTRY(extent) by_dirty;
+	RB_ENTRY(extent) by_seq;
+	uint64_t oldest_seq;	/* the oldest accepted byte it answers for */
+	uint64_t seq;		/* when accepted; the first of those merged */
+	uint64_t place;
+	uint32_t length;
+	enum extent_state state : 8;
 	bool was_sent;		/* an earlier instance sent it: not superseded
 				   before our own WRITE is answered */
+	bool not_stable;	/* the server was asked for FILE_SYNC, in vain */
 	struct wb_file *file;
 	struct slab *slab;
 	struct cred *cred;
-	uint64_t offset, place;
-	uint32_t length;
-	uint64_t seq;		/* when accepted; the first of those merged */
-	uint64_t oldest_seq;	/* the oldest accepted byte it answers for */
 	uint64_t dirtied_usec;
 	unsigned char verf[WB_VERF];
-	bool not_stable;	/* the server was asked for FILE_SYNC, in vain */
 	int err;		/* FAILED: why */
 	uint32_t file_nr, ringpos;	/* what its list entry says */
-	RB_ENTRY(extent) by_offset, by_dirty, by_seq;
-	TAILQ_ENTRY(extent) link;
-	struct extent_list *list;	/* the one it is in by link, or NULL */
+	TAILQ_ENTRY(extent) link;	/* DIRTY: in slab->dirty; */
+	struct extent_list *list;	/* else in this one, or NULL */
 	LIST_ENTRY(extent) chunk_link;
-	TAILQ_ENTRY(extent) dirty_link;	/* slab->dirty */
 };
 
 /* Zeros: empty. */

@@ -14,6 +14,9 @@
  * whole WRITE, unless somebody waits for it, it is old, or there is nothing else
  * to make room by (BOUND_TAILS).  No background pass begins while the server has
  * a second's work already (BOUND_PASS).
+ *
+ * Cost: O(log n) in the dirty files for each that has a turn; one with nothing but a
+ * tail has none (tails.h), nor one that is not too old yet (age.h).
  */
 #include <sys/param.h>
 
@@ -283,7 +286,7 @@ flusher_oldest(struct slab *slab, const struct wb_server *s, uint64_t now)
 	unsigned left = OLDEST_LOOKS;
 	struct extent *e;
 
-	TAILQ_FOREACH(e, &slab->dirty, dirty_link) {
+	TAILQ_FOREACH(e, &slab->dirty, link) {
 		if (e->file != no && (!s || e->file->server == s) &&
 		    flusher_may_write(e->file, now))
 			return e;
