@@ -3,8 +3,10 @@
  * age.h - which dirty file has data that is too old
  *
  * Each server's dirty files by when that is to be looked at next (a tree, whose
- * keys may be too early and are set right when their time comes), then by turns.  O(log n) in the
- * dirty files for each that becomes dirty, is clean again, or turns out too old.
+ * keys may be too early and are set right when their time comes), then by turns.
+ *
+ * Cost: O(log n) in the dirty files for each that becomes dirty, is clean again, or
+ * turns out too old.
  */
 #ifndef NFSWB_AGE_H
 #define NFSWB_AGE_H

@@ -13,6 +13,8 @@
  *
  * A server with nothing in writeback holds nobody, so that any limit, down to
  * one byte, makes progress.
+ *
+ * Cost: O(1).
  */
 #include <sys/param.h>
 

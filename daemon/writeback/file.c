@@ -4,9 +4,13 @@
  *
  * A file stays in its server's table while anybody refers to it or any of its
  * bytes are here, CLEAN ones too: whoever opens it again finds them.
+ *
+ * Cost: O(1), by handle; for all of a file's CLEAN data that another client has
+ * overtaken, O(extents).
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/param.h>
 
 #include "daemon/writeback/age.h"
 #include "daemon/writeback/commit.h"
@@ -173,6 +177,7 @@ file_wake_at(struct wb_file *f, uint64_t at_usec)
 	} else if (at_usec < f->wake_usec) {
 		f->wake_usec = at_usec;
 	}
+	wb->timed_usec = MIN(wb->timed_usec, at_usec);
 	wb_due(wb, at_usec);
 }
 

@@ -5,6 +5,9 @@
  * Granted bytes count as dirtied from the grant on.  What is not filled comes
  * back: idle grants of others when the limit is what is waited for, the slab's own
  * when it has no chunk left.
+ *
+ * Cost: O(1) a chunk; taking back idle grants O(slabs), once a turn at most while
+ * somebody waits at the limit.
  */
 #include <assert.h>
 #include <sys/param.h>

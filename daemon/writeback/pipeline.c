@@ -7,9 +7,15 @@
  *	writers who wait for room		throttle
  *	per server				flusher: WRITEs go out
  *	what is over				slabs, old CLEAN data
+ *
+ * Cost of a turn: O(servers), and O(log n) in files for each that something
+ * happened to.  Who waits at the limit: O(sessions) for what others were granted
+ * and do not fill (grant.c); where files wait for a time (late copies, JUKEBOX, an
+ * error nobody has seen), O(those) each time that one is due.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/param.h>
 
 #include "daemon/writeback/commit.h"
 #include "daemon/writeback/flusher.h"
@@ -37,7 +43,7 @@ wb_new(const struct wb_limits *limits, const struct wb_hooks *hooks, void *arg,
 	/* above all that an earlier instance gave (CLOCK_BOOTTIME, ns) */
 	wb->seq = now * 1000;
 	wb->slots_max = slots_max(limits->dirty_bytes);
-	wb->deadline = wb->next_clean_usec = wb->next_read_usec = UINT64_MAX;
+	wb->timed_usec = wb->deadline = wb->next_clean_usec = wb->next_read_usec = UINT64_MAX;
 	LIST_INIT(&wb->servers);
 	LIST_INIT(&wb->slabs);
 	LIST_INIT(&wb->ending_slabs);
@@ -207,21 +213,28 @@ run_kicked(struct wb *wb, uint64_t now)
 	}
 }
 
-/* Files that wait for a time: few, so all of those are looked at. */
+/* Files that wait for a time: all of those are looked at when the first is due. */
 static void
 kick_timed(struct wb *wb, uint64_t now)
 {
+	uint64_t first = UINT64_MAX;
 	struct wb_file *f, *next;
 
+	if (now < wb->timed_usec) {
+		wb_due(wb, wb->timed_usec);
+		return;
+	}
 	TAILQ_FOREACH_SAFE(f, &wb->timed, timed_link, next) {
 		if (f->wake_usec > now) {
-			wb_due(wb, f->wake_usec);
+			first = MIN(first, f->wake_usec);
 			continue;
 		}
 		TAILQ_REMOVE(&wb->timed, f, timed_link);
 		f->on_timed = false;
 		file_kick(f);
 	}
+	wb->timed_usec = first;
+	wb_due(wb, first);
 }
 
 static void

@@ -53,7 +53,8 @@ struct wb {
 	struct user_list users;
 	uint64_t paced_usec;		/* the rates were set then */
 	struct file_list kicked;
-	struct file_list timed;		/* to be kicked at a time */
+	struct file_list timed;		/* to be kicked at a time, */
+	uint64_t timed_usec;		/* none before that */
 	uint64_t bytes[EXTENT_STATE_NR];
 	uint64_t granted_bytes;
 	unsigned live_files;		/* with bytes that are dirtied */

@@ -9,6 +9,8 @@
  * writes don't make more of it than was said (64 MB and a twentieth of dirty_bytes,
  * all in all), a slab has SLOTS_MIN of its own, and those beyond come out of what
  * there is for all.
+ *
+ * Cost: O(1).
  */
 #include <assert.h>
 #include <sys/param.h>
