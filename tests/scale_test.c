@@ -81,7 +81,7 @@ thousand_sessions_take_no_more_steps_a_write_than_one(void)
 	if (counts())
 		grew("sessions",
 		     of_many(1, 1, 1, 256 * MIB, 64 * KIB),
-		     of_many(1000, 1000, 1000, 256 * MIB, 64 * KIB), 5);
+		     of_many(1000, 1000, 1000, 256 * MIB, 64 * KIB), 2);
 }
 
 static void
@@ -90,7 +90,7 @@ thousands_of_files_take_no_more_steps_a_write_than_one(void)
 	if (counts())
 		grew("files",
 		     of_many(1, 1, 1, 256 * MIB, 64 * KIB),
-		     of_many(8, 8000, 8000, 256 * MIB, 64 * KIB), 5);
+		     of_many(8, 8000, 8000, 256 * MIB, 64 * KIB), 2);
 }
 
 static void
