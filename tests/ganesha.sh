@@ -43,7 +43,8 @@ process_kill() {
 	if process_runs "$1"; then
 		kill -KILL "$1"
 	fi
-	wait "$1"
+	# bash waits for ever for one that it reaped in a wait cut off by SIGINT
+	[ ! -e "/proc/$1" ] || wait "$1"
 	return 0
 } 2> /dev/null
 

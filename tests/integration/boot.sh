@@ -20,10 +20,10 @@ shift 3
 machine=$folder/machine
 root=$machine/root
 
-# A cgroup's processes are killed until there are none.
+# The cgroup's processes are killed until there are none.
 end() {
 	local tries=500
-	trap - TERM EXIT
+	trap '' HUP INT TERM
 	while [ -d "$cgroup" ] && [ $((tries -= 1)) -gt 0 ]; do
 		find "$cgroup" -name cgroup.procs -exec cat {} + |
 			xargs -r kill -KILL || :
@@ -40,7 +40,7 @@ hold() {
 	cgroup=$machine/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)
 	cgroup=$cgroup/${folder##*/}
 	trap end EXIT
-	trap exit TERM
+	trap exit HUP INT TERM
 	mkdir "$cgroup"
 	(
 		echo $BASHPID > "$cgroup/cgroup.procs"

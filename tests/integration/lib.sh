@@ -148,6 +148,7 @@ at_cleanup() {
 cleanup() {
 	local pid log
 	trap - EXIT
+	trap '' HUP INT TERM	# timeout sends two
 	if [ "$tests_failed" != 0 ]; then
 		for log in "$tmp"/*.err; do
 			show_log "$log"

@@ -51,7 +51,9 @@ machine_boot() {
 	missing=$(machine_missing)
 	[ -z "$missing" ] || skip_all "$missing"
 	machine_install
-	PATH=$PATH:/usr/sbin:/sbin setpriv --pdeathsig TERM unshare --mount \
+	# Not of our process group: what kills all of that is not to kill it too.
+	PATH=$PATH:/usr/sbin:/sbin setsid \
+		setpriv --pdeathsig TERM unshare --mount \
 		"$top_srcdir/tests/integration/boot.sh" hold "$tmp" \
 		"$tmp/installed" "$top_srcdir" "$top_builddir" "$tmp" \
 		> "$tmp/boot.err" 2>&1 < /dev/null 9>&- &
