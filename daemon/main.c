@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@
 #include "daemon/config.h"
 #include "daemon/loop.h"
 #include "daemon/wiring.h"
+
+#define TABLE_BYTES (256 << 10)
 
 enum {
 	EXIT_STOPPED = 0,	/* and all is on stable storage */
@@ -120,6 +123,14 @@ raise_nofile(void)
 			    strerror(errno));
 }
 
+/* What a session's tables take is virtual memory until used, and goes back when it
+   ends.  Left alone, malloc would keep the next ones in its heap, and clear them. */
+static void
+keep_tables_apart(void)
+{
+	(void)mallopt(M_MMAP_THRESHOLD, TABLE_BYTES);
+}
+
 /* One log line for each line of text. */
 static void
 log_lines(const char *text)
@@ -191,6 +202,7 @@ main(int argc, char **argv)
 		signal(SIGHUP, SIG_IGN);
 		daemon_block_signals();
 		raise_nofile();
+		keep_tables_apart();
 		seed_jitter();
 		code = run(config, o.socket, argv);
 	}
