@@ -13,29 +13,50 @@
  * frees another which is ready too is safe because event_del takes that one
  * out of libevent's queue of the ready.
  *
+ * Where the system has no memory for what is to be waited for, that is noted and
+ * tried again: nobody waits for good.  What wakes for that is a timer that is
+ * always set, and so needs no memory itself.
+ *
  * Timers never fire early: the base keeps no cached time, which would count a
  * delay from before the callback that sets it.
  */
+#include <errno.h>
 #include <event2/event.h>
 #include <event2/event_struct.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/queue.h>
 #include <time.h>
 
 #include "common/log.h"
 #include "daemon/loop.h"
 
+#define AGAIN_USEC	10000
+#define YEAR_USEC	(366ull * 86400 * 1000000)
+
 TAILQ_HEAD(deferred_list, loop_deferred);
+
+/* What a watch or a timer is in, while it could not be set. */
+struct unmet {
+	TAILQ_ENTRY(unmet) link;
+	bool listed;
+	int (*try)(struct unmet *);
+};
+TAILQ_HEAD(unmet_list, unmet);
 
 struct evloop {
 	struct loop loop;		/* first: the two are cast */
 	struct event_base *base;
 	struct deferred_list soon;	/* to run in the next batch */
 	struct deferred_list batch;	/* running now */
+	struct unmet_list unmet;
+	struct event again;		/* for those; always set */
 	bool stopped;
 };
 
 struct loop_watch {
+	struct unmet unmet;		/* first: the two are cast */
+	struct evloop *loop;
 	loop_fd_fn *fn;
 	void *arg;
 	unsigned events;
@@ -43,6 +64,9 @@ struct loop_watch {
 };
 
 struct loop_timer {
+	struct unmet unmet;		/* first: the two are cast */
+	struct evloop *loop;
+	uint64_t due_usec;
 	loop_fn *fn;
 	void *arg;
 	struct event event;
@@ -78,6 +102,54 @@ evloop_now(struct loop *l)
 	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
+static struct timeval
+timeval_of(uint64_t usec)
+{
+	if (usec > YEAR_USEC)
+		usec = YEAR_USEC;
+	return (struct timeval){ .tv_sec = (time_t)(usec / 1000000),
+				 .tv_usec = (suseconds_t)(usec % 1000000) };
+}
+
+static int
+set_again(struct evloop *e, uint64_t usec)
+{
+	struct timeval tv = timeval_of(usec);
+
+	return evtimer_add(&e->again, &tv);
+}
+
+static void
+unmet_forget(struct evloop *e, struct unmet *u)
+{
+	if (u->listed)
+		TAILQ_REMOVE(&e->unmet, u, link);
+	u->listed = false;
+}
+
+static void
+unmet_note(struct evloop *e, struct unmet *u)
+{
+	if (u->listed)
+		return;
+	u->listed = true;
+	TAILQ_INSERT_TAIL(&e->unmet, u, link);
+	(void)set_again(e, AGAIN_USEC);
+}
+
+static void
+try_again(evutil_socket_t fd, short what, void *arg)
+{
+	struct evloop *e = arg;
+	struct unmet *u;
+
+	(void)fd;
+	(void)what;
+	while ((u = TAILQ_FIRST(&e->unmet)) && !u->try(u))
+		unmet_forget(e, u);
+	(void)set_again(e, u ? AGAIN_USEC : YEAR_USEC);
+}
+
 static void
 watch_read(evutil_socket_t fd, short what, void *arg)
 {
@@ -97,28 +169,29 @@ watch_write(evutil_socket_t fd, short what, void *arg)
 }
 
 static int
-watch_one(struct event *ev, bool was, bool wanted)
+watch_one(struct event *ev, short what, bool wanted)
 {
-	if (was == wanted)
+	bool is = event_pending(ev, what, NULL);
+
+	if (is == wanted)
 		return 0;
 	return wanted ? event_add(ev, NULL) : event_del(ev);
 }
 
 static int
-watch_change(struct loop_watch *w, unsigned events)
+watch_try(struct unmet *u)
 {
-	unsigned was = w->events;
+	struct loop_watch *w = (struct loop_watch *)u;
+	int read = watch_one(&w->read, EV_READ, w->events & LOOP_READ);
+	int write = watch_one(&w->write, EV_WRITE, w->events & LOOP_WRITE);
 
-	w->events = events;
-	if (watch_one(&w->read, was & LOOP_READ, events & LOOP_READ) ||
-	    watch_one(&w->write, was & LOOP_WRITE, events & LOOP_WRITE))
-		return -1;
-	return 0;
+	return read || write ? -1 : 0;
 }
 
 static void
 evloop_watch_free(struct loop_watch *w)
 {
+	unmet_forget(w->loop, &w->unmet);
 	event_del(&w->read);
 	event_del(&w->write);
 	free(w);
@@ -133,8 +206,11 @@ evloop_watch(struct loop *l, int fd, unsigned events, loop_fd_fn *fn,
 
 	if (!w)
 		return NULL;
+	w->unmet.try = watch_try;
+	w->loop = evloop_of(l);
 	w->fn = fn;
 	w->arg = arg;
+	w->events = events;
 	if (event_assign(&w->read, base, fd, EV_READ | EV_PERSIST, watch_read,
 			 w) ||
 	    event_assign(&w->write, base, fd, EV_WRITE | EV_PERSIST,
@@ -142,7 +218,7 @@ evloop_watch(struct loop *l, int fd, unsigned events, loop_fd_fn *fn,
 		free(w);
 		return NULL;
 	}
-	if (watch_change(w, events)) {
+	if (watch_try(&w->unmet)) {
 		evloop_watch_free(w);
 		return NULL;
 	}
@@ -152,9 +228,15 @@ evloop_watch(struct loop *l, int fd, unsigned events, loop_fd_fn *fn,
 static void
 evloop_watch_set(struct loop_watch *w, unsigned events)
 {
-	if (watch_change(w, events))
-		log_error("descriptor %d can't be watched: out of memory, or "
-			  "closed too early", (int)event_get_fd(&w->read));
+	if (events == w->events)
+		return;
+	w->events = events;
+	unmet_forget(w->loop, &w->unmet);
+	if (!watch_try(&w->unmet))
+		return;
+	log_error("descriptor %d can't be watched for now: %s",
+		  (int)event_get_fd(&w->read), strerror(errno));
+	unmet_note(w->loop, &w->unmet);
 }
 
 static void
@@ -167,6 +249,17 @@ timer_fired(evutil_socket_t fd, short what, void *arg)
 	t->fn(t->arg);
 }
 
+static int
+timer_try(struct unmet *u)
+{
+	struct loop_timer *t = (struct loop_timer *)u;
+	uint64_t now = evloop_now(&t->loop->loop);
+	struct timeval tv = timeval_of(t->due_usec > now ?
+				       t->due_usec - now : 0);
+
+	return evtimer_add(&t->event, &tv);
+}
+
 static struct loop_timer *
 evloop_timer(struct loop *l, loop_fn *fn, void *arg)
 {
@@ -174,6 +267,8 @@ evloop_timer(struct loop *l, loop_fn *fn, void *arg)
 
 	if (!t)
 		return NULL;
+	t->unmet.try = timer_try;
+	t->loop = evloop_of(l);
 	t->fn = fn;
 	t->arg = arg;
 	if (evtimer_assign(&t->event, evloop_of(l)->base, timer_fired, t)) {
@@ -186,26 +281,28 @@ evloop_timer(struct loop *l, loop_fn *fn, void *arg)
 static void
 evloop_timer_set(struct loop_timer *t, uint64_t delay_usec)
 {
-	const uint64_t year_usec = 366ull * 86400 * 1000000;
-	struct timeval tv;
+	struct timeval tv = timeval_of(delay_usec);
 
-	if (delay_usec > year_usec)
-		delay_usec = year_usec;
-	tv.tv_sec = (time_t)(delay_usec / 1000000);
-	tv.tv_usec = (suseconds_t)(delay_usec % 1000000);
-	if (evtimer_add(&t->event, &tv))
-		log_error("a timer can't be set: out of memory");
+	unmet_forget(t->loop, &t->unmet);
+	if (!evtimer_add(&t->event, &tv))
+		return;
+	log_error("a timer can't be set for now: out of memory");
+	t->due_usec = evloop_now(&t->loop->loop) +
+		      (delay_usec < YEAR_USEC ? delay_usec : YEAR_USEC);
+	unmet_note(t->loop, &t->unmet);
 }
 
 static void
 evloop_timer_clear(struct loop_timer *t)
 {
+	unmet_forget(t->loop, &t->unmet);
 	evtimer_del(&t->event);
 }
 
 static void
 evloop_timer_free(struct loop_timer *t)
 {
+	unmet_forget(t->loop, &t->unmet);
 	evtimer_del(&t->event);
 	free(t);
 }
@@ -280,6 +377,10 @@ evloop_run(struct loop *l)
 	e->stopped = false;
 	while (!e->stopped) {
 		pending = !TAILQ_EMPTY(&e->soon) || !TAILQ_EMPTY(&e->batch);
+		if (!pending && TAILQ_EMPTY(&e->unmet) &&
+		    event_base_get_num_events(e->base,
+					      EVENT_BASE_COUNT_ADDED) <= 1)
+			return;		/* but for `again` */
 		rc = event_base_loop(e->base, EVLOOP_ONCE |
 				     (pending ? EVLOOP_NONBLOCK : 0));
 		if (rc < 0) {
@@ -287,8 +388,6 @@ evloop_run(struct loop *l)
 				  event_base_get_method(e->base));
 			return;
 		}
-		if (rc == 1 && !pending)
-			return;
 		if (!e->stopped)
 			run_batch(e);
 	}
@@ -303,6 +402,7 @@ evloop_stop(struct loop *l)
 static void
 evloop_free(struct loop *l)
 {
+	evtimer_del(&evloop_of(l)->again);
 	event_base_free(evloop_of(l)->base);
 	free(l);
 }
@@ -353,6 +453,13 @@ evloop_new(void)
 		free(e);
 		return NULL;
 	}
+	if (evtimer_assign(&e->again, e->base, try_again, e) ||
+	    set_again(e, YEAR_USEC)) {
+		event_base_free(e->base);
+		free(e);
+		return NULL;
+	}
+	TAILQ_INIT(&e->unmet);
 	e->loop.ops = &evloop_ops;
 	TAILQ_INIT(&e->soon);
 	TAILQ_INIT(&e->batch);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "daemon/loop.h"
+#include "tests/inject/inject.h"
 #include "tests/unit.h"
 #include "tests/vloop.h"
 
@@ -392,6 +393,30 @@ signal_comes_through_the_loop(void)
 	scene_close(&s);
 }
 
+/* Of the real loop alone: the virtual one needs nothing of the system. */
+static void
+what_could_not_be_waited_for_is_tried_again(void)
+{
+	struct scene s;
+	struct loop_watch *w;
+	int p[2];
+
+	make = evloop_new;
+	scene_open(&s);
+	CU_ASSERT_EQUAL_FATAL(pipe(p), 0);
+	w = loop_watch(s.loop, p[0], 0, stop_fd, &s);
+	CU_ASSERT_EQUAL(write(p[1], "x", 1), 1);
+	inject_begin(&(struct injection){ INJECT_CALL, 1, 2, 0 });
+	loop_watch_set(s.loop, w, LOOP_READ);
+	loop_run(s.loop);
+	CU_ASSERT_EQUAL(inject_end()->failed_nr, 2);
+	CU_ASSERT_STRING_EQUAL(inject_end()->name, "epoll_ctl");
+	loop_watch_free(s.loop, w);
+	close(p[0]);
+	close(p[1]);
+	scene_close(&s);
+}
+
 #define BOTH(fn) \
 	static void real_##fn(void) { make = evloop_new; fn(); } \
 	static void virtual_##fn(void) { make = virtual; fn(); }
@@ -425,4 +450,5 @@ UNIT_TESTS(loop,
 	BOTH_UNITS(deferred_call_that_asks_again_lets_fds_have_their_turn),
 	BOTH_UNITS(deferred_call_may_be_freed_from_its_own_callback),
 	BOTH_UNITS(signal_comes_through_the_loop),
+	UNIT(what_could_not_be_waited_for_is_tried_again),
 )
