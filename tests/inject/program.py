@@ -124,7 +124,10 @@ def application(name):
                 break
             answers[number] = answer.startswith('ok')
             good = good and answers[number]
-        p.p.stdin.close()
+        try:
+            p.p.stdin.close()
+        except BrokenPipeError:
+            good = False
         p.wait()
     finally:
         p.kill()
