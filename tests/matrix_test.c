@@ -176,23 +176,6 @@ ten_writers_below_10_mb_cause_no_storm_of_commits(void)
 	no_storm_of_commits("ext3", EXT3_COMMITS);
 }
 
-/* Where the limit has room for four of each writer. */
-static void
-whole_writes(const char *model)
-{
-	struct cell_params p = params_of(model, 100 * MIB, 10, &ours);
-	struct cell_result r = run(&p);
-
-	CU_ASSERT(r.server.nfs_write_size >= MIB * 95 / 100);
-}
-
-static void
-ten_writers_that_share_100_mb_send_whole_writes(void)
-{
-	whole_writes("disk");
-	whole_writes("ext3");
-}
-
 static uint64_t
 fsync_p99(const char *model, const struct variant *v)
 {
@@ -259,7 +242,6 @@ UNIT_TESTS(matrix,
 	UNIT(one_disk_is_used_better_and_writes_are_queued_shorter),
 	UNIT(so_it_is_where_a_commit_drags_all_files_along),
 	UNIT(ten_writers_below_10_mb_cause_no_storm_of_commits),
-	UNIT(ten_writers_that_share_100_mb_send_whole_writes),
 	UNIT(sync_writer_is_not_held_up_by_floods),
 	UNIT(same_seed_same_figures),
 	UNIT(smallest_limits_make_progress),

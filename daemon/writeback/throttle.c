@@ -31,9 +31,7 @@
 #include "daemon/writeback/throttle.h"
 
 #define AHEAD_MAX 256u
-#define AHEAD_LEAST 16u		/* a WRITE of 1 MiB: with less ahead, writers stop
-				   at the limit in the middle of theirs.  May have
-				   as many, where all together have */
+#define AHEAD_LEAST 8u		/* may have as many, where all together have */
 #define AHEAD_LEAST_SHARE 4u	/* no more than such a part of the limit */
 #define AHEAD_SHARE 64u		/* of the limit and of those who write */
 
