@@ -92,22 +92,28 @@ def report(server, about_, data):
                      goals(server, data)) + '\n'
 
 
-def save(folder, server, data, text):
-    os.makedirs(folder, exist_ok=True)
-    base = '%s/peers-%s' % (folder, server)
+def store_rounds(base, first, keys, data, text, plot):
+    """The text; a line for each round; and what plot draws, if it can."""
+    os.makedirs(os.path.dirname(base), exist_ok=True)
     with open(base + '.txt', 'w') as f:
         f.write(text)
-    keys = [f[0] for f in FIGURES + MEMORY]
     with open(base + '.csv', 'w') as f:
         w = csv.writer(f, lineterminator='\n')
-        w.writerow(['way', 'round'] + keys)
-        for way, rounds in data.items():
+        w.writerow([first, 'round'] + keys)
+        for what, rounds in data.items():
             for nr, r in enumerate(rounds):
-                w.writerow([way, nr + 1] + ['%.6g' % r[k] for k in keys])
+                w.writerow([what, nr + 1] + ['%.6g' % r[k] for k in keys])
     if shutil.which('gnuplot'):
-        draw(base + '.svg', server, data)
+        plot(base + '.svg')
     else:
-        sys.stderr.write('peers: no plot: gnuplot is not installed\n')
+        sys.stderr.write('%s: no plot: gnuplot is not installed\n' %
+                         os.path.basename(base).split('-')[0])
+
+
+def save(folder, server, data, text):
+    store_rounds('%s/peers-%s' % (folder, server), 'way',
+                 [f[0] for f in FIGURES + MEMORY], data, text,
+                 lambda path: draw(path, server, data))
 
 
 def draw(path, server, data):

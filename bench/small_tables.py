@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """small_tables - figures of bench/small as a table, held against the goals"""
 
-import csv
 import os
-import shutil
 import statistics
-import sys
 
 import matrix_plots as plots
 import peers_tables as peers
@@ -98,19 +95,8 @@ def report(about_, data, idle):
 
 
 def save(folder, data, text):
-    os.makedirs(folder, exist_ok=True)
-    with open(folder + '/small.txt', 'w') as f:
-        f.write(text)
-    with open(folder + '/small.csv', 'w') as f:
-        w = csv.writer(f, lineterminator='\n')
-        w.writerow(['case', 'round'] + FIGURES)
-        for case, rounds in data.items():
-            for nr, r in enumerate(rounds):
-                w.writerow([case, nr + 1] + ['%.6g' % r[k] for k in FIGURES])
-    if shutil.which('gnuplot'):
-        draw(folder + '/small.svg', data)
-    else:
-        sys.stderr.write('small: no plot: gnuplot is not installed\n')
+    peers.store_rounds(folder + '/small', 'case', FIGURES, data, text,
+                       lambda path: draw(path, data))
 
 
 def draw(path, data):
