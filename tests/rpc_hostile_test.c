@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "rpc/parts.h"
+#include "tests/random.h"
 #include "tests/rpcfake.h"
 
 #define ROOM (256 * 1024)
@@ -478,14 +479,10 @@ no_word_of_a_reply_is_trusted(void)
 
 static uint64_t state;
 
-/* xorshift64* */
 static size_t
 any(size_t below)
 {
-	state ^= state >> 12;
-	state ^= state << 25;
-	state ^= state >> 27;
-	return (size_t)((state * 2685821657736338717ull >> 20) % below);
+	return (size_t)random_next(&state, below);
 }
 
 static size_t

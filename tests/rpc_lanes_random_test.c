@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "tests/lanesfake.h"
+#include "tests/random.h"
 
 #define STEPS 400
 #define SEEDS 200
@@ -28,14 +29,10 @@ static struct rpc_call *call[CALLS];	/* NULL: done */
 static unsigned call_nr, lane_nr;
 static uint64_t state;
 
-/* xorshift64* */
 static uint64_t
 any(uint64_t below)
 {
-	state ^= state >> 12;
-	state ^= state << 25;
-	state ^= state >> 27;
-	return (state * 2685821657736338717ull >> 20) % below;
+	return random_next(&state, below);
 }
 
 static void

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "rpc/nfs3_prot.h"
+#include "tests/random.h"
 #include "tests/sim_rig.h"
 #include "tests/unit.h"
 
@@ -40,14 +41,10 @@ static uint64_t state;		/* of the random numbers */
 static bool calm;		/* no more faults */
 static uint64_t trace;		/* a sum over all calls that came */
 
-/* xorshift64* */
 static uint64_t
 any(uint64_t below)
 {
-	state ^= state >> 12;
-	state ^= state << 25;
-	state ^= state >> 27;
-	return (state * 2685821657736338717ull >> 20) % below;
+	return random_next(&state, below);
 }
 
 static bool

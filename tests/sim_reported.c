@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "rpc/nfs3_prot.h"
 #include "tests/logged.h"
+#include "tests/random.h"
 #include "tests/sim_rig.h"
 #include "tests/unit.h"
 
@@ -822,10 +823,7 @@ static uint64_t state;
 static uint64_t
 any(uint64_t below)
 {
-	state ^= state >> 12;
-	state ^= state << 25;
-	state ^= state >> 27;
-	return (state * 2685821657736338717ull >> 20) % below;
+	return random_next(&state, below);
 }
 
 /* What a file is, in plain memory. */

@@ -9,6 +9,7 @@
 
 #include "tests/model/play.h"
 #include "tests/model/play_impl.h"
+#include "tests/random.h"
 
 struct stage *st;
 
@@ -302,19 +303,4 @@ play_print(const struct play *p)
 	printf("\n");
 	for (i = 0; i < p->nr; i++)
 		print_op(&p->op[i]);
-}
-
-uint64_t
-random_start(uint64_t seed)
-{
-	return seed * 0x9e3779b97f4a7c15ull + 1;
-}
-
-uint64_t
-random_next(uint64_t *state, uint64_t below)
-{
-	*state ^= *state >> 12;
-	*state ^= *state << 25;
-	*state ^= *state >> 27;
-	return (*state * 2685821657736338717ull >> 20) % below;
 }

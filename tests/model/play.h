@@ -81,8 +81,4 @@ struct played {
 void play(const struct play *, struct played *);
 void play_print(const struct play *);
 
-/* xorshift64* */
-uint64_t random_next(uint64_t *state, uint64_t below);
-uint64_t random_start(uint64_t seed);
-
 #endif

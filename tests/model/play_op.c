@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tests/model/play_impl.h"
+#include "tests/random.h"
 
 static struct nfswb *
 nfs_of(const struct op *o)

@@ -6,6 +6,7 @@
 
 #include "rpc/nfs3_prot.h"
 #include "tests/model/play_impl.h"
+#include "tests/random.h"
 
 static bool
 in_10000(unsigned of)

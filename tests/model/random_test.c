@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "tests/model/play.h"
+#include "tests/random.h"
 #include "tests/unit.h"
 
 #define OPS 100

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "tests/model/play.h"
+#include "tests/random.h"
 #include "tests/unit.h"
 
 #define OPS 400
