@@ -23,8 +23,9 @@ check_content(const WRITE3args *a)
 }
 
 static void
-take_record(struct end *e)
+take_record(void *arg)
 {
+	struct end *e = arg;
 	struct lanes *l = e->lanes;
 	struct rpc_call_info info;
 	struct came *c;
@@ -62,26 +63,12 @@ static void
 on_end(void *arg, int fd, unsigned events)
 {
 	struct end *e = arg;
-	static char buf[65536];
-	ssize_t n = recv(fd, buf, sizeof buf, MSG_DONTWAIT);
-	size_t at = 0, used;
-	int ret;
 
 	(void)events;
-	if (n <= 0) {
-		loop_watch_free(e->lanes->f.loop, e->watch);
-		e->watch = NULL;
+	if (fake_receive(fd, &e->reader, take_record, e))
 		return;
-	}
-	while (at < (size_t)n) {
-		ret = record_feed(&e->reader, buf + at, (size_t)n - at, &used);
-		CU_ASSERT_FATAL(ret >= 0);
-		at += used;
-		if (ret == 1) {
-			take_record(e);
-			record_reader_reset(&e->reader);
-		}
-	}
+	loop_watch_free(e->lanes->f.loop, e->watch);
+	e->watch = NULL;
 }
 
 void

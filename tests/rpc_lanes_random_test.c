@@ -182,7 +182,7 @@ run_seed(uint64_t seed)
 	unsigned i;
 
 	printf("# seed %" PRIu64 "\n", seed);
-	state = seed * 0x9e3779b97f4a7c15ull + 1;
+	state = random_start(seed);
 	call_nr = 0;
 	lane_nr = 1 + (unsigned)any(LANES);
 	lanes_prepare(&l, lane_nr);

@@ -117,6 +117,18 @@ block_lanes(struct lanes *l, struct outcome *o, unsigned nr)
 	lanes_run(l);
 }
 
+/* Two more that wait behind those. */
+static void
+queue_two(struct lanes *l, struct outcome *q)
+{
+	unsigned i;
+
+	for (i = 0; i < 2; i++)
+		lanes_write(l, RPC_BACKGROUND, 10 + i, 1024 * KIB, &q[i],
+			    NULL);
+	lanes_run(l);
+}
+
 static void
 foreground_goes_over_the_emptiest(void)
 {
@@ -322,14 +334,10 @@ what_had_not_begun_goes_over_the_others_at_once(void)
 {
 	struct outcome o[2], q[2];
 	struct lanes l;
-	unsigned i;
 
 	lanes_start(&l, 2);
 	block_lanes(&l, o, 2);
-	for (i = 0; i < 2; i++)
-		lanes_write(&l, RPC_BACKGROUND, 10 + i, 1024 * KIB, &q[i],
-			    NULL);
-	lanes_run(&l);
+	queue_two(&l, q);
 	lanes_pause(&l, 1, false);
 	l.auto_reply = true;
 	l.end[0].refuse = true;
@@ -582,14 +590,10 @@ what_waits_for_one_that_takes_nothing_goes_over_another(void)
 {
 	struct outcome o[2], q[2];
 	struct lanes l;
-	unsigned i;
 
 	lanes_start(&l, 2);
 	block_lanes(&l, o, 2);
-	for (i = 0; i < 2; i++)
-		lanes_write(&l, RPC_BACKGROUND, 10 + i, 1024 * KIB, &q[i],
-			    NULL);
-	lanes_run(&l);
+	queue_two(&l, q);
 	l.auto_reply = true;
 	lanes_pause(&l, 1, false);
 	lanes_run(&l);

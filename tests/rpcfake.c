@@ -48,8 +48,9 @@ sendmsg(int fd, const struct msghdr *msg, int flags)
 }
 
 static void
-take_record(struct fake *f)
+take_record(void *arg)
 {
+	struct fake *f = arg;
 	struct seen *s = &f->seen[f->seen_nr];
 	XDR x;
 
@@ -67,28 +68,35 @@ take_record(struct fake *f)
 		fake_reply(f, s);
 }
 
-static void
-on_server(void *arg, int fd, unsigned events)
+bool
+fake_receive(int fd, struct record_reader *r, void (*record)(void *arg),
+	     void *arg)
 {
-	struct fake *f = arg;
 	char buf[65536];
 	ssize_t n = recv(fd, buf, sizeof buf, MSG_DONTWAIT);
 	size_t at = 0, used;
 	int ret;
 
-	(void)events;
-	if (n <= 0) {
-		loop_watch_free(f->loop, f->watch);
-		f->watch = NULL;
-		return;
-	}
-	while (at < (size_t)n) {
-		ret = record_feed(&f->reader, buf + at, (size_t)n - at, &used);
+	while (n > 0 && at < (size_t)n) {
+		ret = record_feed(r, buf + at, (size_t)n - at, &used);
 		CU_ASSERT_FATAL(ret >= 0);
 		at += used;
 		if (ret == 1)
-			take_record(f);
+			record(arg);
 	}
+	return n > 0;
+}
+
+static void
+on_server(void *arg, int fd, unsigned events)
+{
+	struct fake *f = arg;
+
+	(void)events;
+	if (fake_receive(fd, &f->reader, take_record, f))
+		return;
+	loop_watch_free(f->loop, f->watch);
+	f->watch = NULL;
 }
 
 void

@@ -89,6 +89,9 @@ void fake_send(struct fake *, const void *, size_t);
 void fake_reply(struct fake *, const struct seen *);
 void fake_reply_xid(struct fake *, uint32_t xid, uint32_t proc);
 ssize_t fake_encode_reply(void *buf, size_t room, uint32_t xid, uint32_t proc);
+/* What came, in records, each for record(); false: it is closed. */
+bool fake_receive(int fd, struct record_reader *, void (*record)(void *arg),
+		  void *arg);
 /* Reads some bytes itself, while paused. */
 size_t fake_read(struct fake *, void *, size_t);
 

@@ -259,7 +259,7 @@ run_seed(uint64_t seed, unsigned connection_nr)
 
 	printf("# seed %" PRIu64 ", %u connection%s\n", seed, connection_nr,
 	       connection_nr == 1 ? "" : "s");
-	state = seed * 0x9e3779b97f4a7c15ull + 1;
+	state = random_start(seed);
 	calm = false;
 	trace = 0;
 	memset(file, 0, sizeof file);
