@@ -417,6 +417,43 @@ ledger_agrees() {
 		"$ganesha_export/$1" "$tmp/$1.ledger"
 }
 
+# Writers of all kinds, each a ledger, until writers_end; their pids are in
+# ${writers[@]}.
+writer_names=(over append fsync shared) writer_kinds=(w a ws wwts)
+writers=()
+writers_start() {
+	local n sessions=(1 1 1 3)
+	for n in "${!writer_names[@]}"; do
+		ledger_start "${writer_names[n]}" $RANDOM "${sessions[n]}" \
+			"${writer_kinds[n]}" || bail "no application"
+		writers+=("$app_pid")
+	done
+}
+
+writers_run() {
+	local p
+	for p in "${writers[@]}"; do
+		process_runs "$p" || return 1
+	done
+}
+
+# They are killed, and what they were told is so.
+writers_end() {
+	local p n
+	for p in "${writers[@]}"; do
+		process_kill "$p" KILL 5
+	done
+	check "all that was accepted is written" nfswb sync --timeout 60
+	for n in "${!writer_names[@]}"; do
+		check "nothing is lost by writers '${writer_kinds[n]}'" \
+			ledger_agrees "${writer_names[n]}"
+		echo "# $(ledger_agrees "${writer_names[n]}" | cut -d';' -f1)"
+		diag < "$tmp/${writer_names[n]}.err"
+	done
+	check_is "nothing was given up" \
+		"$(stat_of 'len(s["given_up"])')" -eq 0
+}
+
 hang_up() {
 	local pid="pid_$1"
 	ask "$1" quit

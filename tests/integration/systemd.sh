@@ -210,21 +210,9 @@ check "that arrives" cmp "$tmp/file" "$tmp/privileged/x"
 
 # under load
 
-names=(over append fsync shared) kinds=(w a ws wwts) sessions=(1 1 1 3)
-pids=()
-for n in 0 1 2 3; do
-	ledger_start "${names[n]}" $RANDOM "${sessions[n]}" "${kinds[n]}" ||
-		bail "no application"
-	pids+=("$app_pid")
-done
-all_run() {
-	local p
-	for p in "${pids[@]}"; do
-		process_runs "$p" || return 1
-	done
-}
+writers_start
 no_call_failed() {
-	check "$1: no call fails" all_run
+	check "$1: no call fails" writers_run
 }
 
 a_moment 300
@@ -278,17 +266,7 @@ check "a client that waits has the socket start it again" \
 a_moment 300
 no_call_failed "stopped"
 
-for p in "${pids[@]}"; do
-	process_kill "$p" KILL 5
-done
-check "all that was accepted is written" nfswb sync --timeout 60
-for n in 0 1 2 3; do
-	check "nothing is lost by writers '${kinds[n]}'" \
-		ledger_agrees "${names[n]}"
-	echo "# $(ledger_agrees "${names[n]}" | cut -d';' -f1)"
-	diag < "$tmp/${names[n]}.err"
-done
-check_is "nothing was given up" "$(stat_of 'len(s["given_up"])')" -eq 0
+writers_end
 check "the fd store is empty" await 20 keeps -eq 0
 
 # both die

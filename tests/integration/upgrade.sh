@@ -31,14 +31,7 @@ instance() {
 	stat_of 's["instance"]'
 }
 
-# Writers of all kinds, until the end.
-names=(over append fsync shared) kinds=(w a ws wwts) sessions=(1 1 1 3)
-pids=()
-for n in 0 1 2 3; do
-	ledger_start "${names[n]}" $RANDOM "${sessions[n]}" "${kinds[n]}" ||
-		bail "no application"
-	pids+=("$app_pid")
-done
+writers_start
 
 pid=$(manage pid) failed=0 same=0 gone=0
 for ((n = 1; n <= rounds; n++)); do
@@ -47,25 +40,13 @@ for ((n = 1; n <= rounds; n++)); do
 	install_program
 	[ "$(manage reload)" = "$pid" ] || gone=$((gone + 1))
 	[ "$(instance)" != "$before" ] || same=$((same + 1))
-	for p in "${pids[@]}"; do
-		process_runs "$p" || failed=$((failed + 1))
-	done
+	writers_run || failed=$((failed + 1))
 done
 a_moment 400
 check_is "it is the same process all the time" $gone -eq 0
 check_is "and another instance each time" $same -eq 0
 check_is "no call of any writer failed" $failed -eq 0
-for p in "${pids[@]}"; do
-	process_kill "$p" KILL 5
-done
-check "all that was accepted is written" nfswb sync --timeout 60
-for n in 0 1 2 3; do
-	check "nothing is lost by writers '${kinds[n]}'" \
-		ledger_agrees "${names[n]}"
-	echo "# $(ledger_agrees "${names[n]}" | cut -d';' -f1)"
-	diag < "$tmp/${names[n]}.err"
-done
-check_is "nothing was given up" "$(stat_of 'len(s["given_up"])')" -eq 0
+writers_end
 check "nothing stays in the store" await 20 nothing_is_kept
 
 # What can't start is not executed.
