@@ -223,13 +223,12 @@ ns_file_from_json(struct namespace *ns, const json_t *j, int *err)
 	json_error_t why;
 	struct fh fh;
 
-	*err = -EINVAL;
 	if (json_unpack_ex((json_t *)j, &why, 0, "{s:s, s:s, s:o}", "name",
 			   &name, "fh", &hex, "mount", &mount)) {
-		if (json_error_code(&why) == json_error_out_of_memory)
-			*err = -ENOMEM;
+		*err = description_errno(&why);
 		return NULL;
 	}
+	*err = -EINVAL;
 	if (fh_from_hex(&fh, hex) ||
 	    (*err = target_parse_again(ns->config, name, &t)))
 		return NULL;
@@ -262,8 +261,7 @@ ns_restore(struct namespace *ns, const char *description, int *err)
 	if (j)
 		f = ns_file_from_json(ns, j, err);
 	else
-		*err = json_error_code(&why) == json_error_out_of_memory ?
-		       -ENOMEM : -EINVAL;
+		*err = description_errno(&why);
 	json_decref(j);
 	return f;
 }

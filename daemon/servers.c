@@ -391,6 +391,13 @@ mount_describe(const struct mount *m)
 			 "max_size", (json_int_t)m->params.max_size);
 }
 
+int
+description_errno(const json_error_t *why)
+{
+	return json_error_code(why) == json_error_out_of_memory ? -ENOMEM :
+								  -EINVAL;
+}
+
 struct mount *
 mount_restore(struct servers *s, const struct target *t, const json_t *j,
 	      int *err)
@@ -413,8 +420,7 @@ mount_restore(struct servers *s, const struct target *t, const json_t *j,
 			   "address", &address, "port", &port, "export",
 			   &export, "root", &hex, "wsize", &wsize, "rsize",
 			   &rsize, "max_size", &max_size)) {
-		if (json_error_code(&why) != json_error_out_of_memory)
-			*err = -EINVAL;
+		*err = description_errno(&why);
 		return NULL;
 	}
 	*err = -EINVAL;

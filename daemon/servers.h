@@ -77,6 +77,8 @@ void servers_each(struct servers *, void (*fn)(void *arg, struct wb_server *,
 /* What another instance needs to have the same mount without asking anybody:
    JSON, NULL: no memory. */
 json_t *mount_describe(const struct mount *);
+/* Why one could not be read: -ENOMEM (it can be tried again), or -EINVAL. */
+int description_errno(const json_error_t *);
 /* For a target of that mount.  NULL, err: -ENOMEM, or -EINVAL: not ours. */
 struct mount *mount_restore(struct servers *, const struct target *,
 			    const json_t *, int *err);
