@@ -230,9 +230,9 @@ check_keys(struct server *v, const struct config_server *c)
 	v->told_keys = true;
 	log_warning("server %s has several mounts, with different values of "
 		    "timeo, retrans, soft, resvport, nconnect, "
-		    "slot_table_entries, congestion_*, commit_*, writeback_bounds or wbt_lat_usec; "
-		    "those of the first one used count for all: give them the "
-		    "same", v->name);
+		    "slot_table_entries, congestion_*, commit_*, "
+		    "writeback_bounds or wbt_lat_usec; those of the first one "
+		    "used count for all: give them the same", v->name);
 }
 
 struct server *
@@ -254,6 +254,8 @@ server_get(struct place *p, const struct resolved *r, unsigned port)
 	return server_new(p, r, port);
 }
 
+/* They are few, and none has to be put into a table, for which there may be no
+   memory when all else of it is there already. */
 struct server *
 servers_of(struct servers *s, const struct wb_server *wb)
 {
