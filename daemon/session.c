@@ -218,6 +218,15 @@ close_files(struct session *s)
 	}
 }
 
+/* Its ring is done with: what its slab holds is written back, then it is gone. */
+static void
+release(struct session *s)
+{
+	close_files(s);
+	s->state = SESSION_RELEASED;
+	slab_release(s->slab, session_now(s));
+}
+
 static void
 end_begin(struct session *s)
 {
@@ -235,9 +244,7 @@ end_begin(struct session *s)
 		return;
 	}
 	if (!s->record) {		/* given back */
-		close_files(s);
-		s->state = SESSION_RELEASED;
-		slab_release(s->slab, session_now(s));
+		release(s);
 		return;
 	}
 	s->last_head = head - s->tail > s->memory.view.layout.ring_nr ?
@@ -256,11 +263,8 @@ end_go_on(struct session *s)
 		stuck_check(s);
 		loop_timer_set(s->owner->env.loop, s->nap, BLOCKED_USEC);
 	}
-	if (d != DRAIN_DONE)
-		return;
-	close_files(s);
-	s->state = SESSION_RELEASED;
-	slab_release(s->slab, session_now(s));
+	if (d == DRAIN_DONE)
+		release(s);
 }
 
 void
