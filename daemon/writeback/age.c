@@ -13,17 +13,11 @@ age_cmp(struct wb_file *a, struct wb_file *b)
 	return a < b ? -1 : a > b;
 }
 
-static int
-order_cmp(struct wb_file *a, struct wb_file *b)
-{
-	return turn_cmp(&a->turn, &b->turn);
-}
-
 #define TREE(name, cmp) \
 	RB_GENERATE_INTERNAL(name, wb_file, by_age, cmp, \
 			     static __attribute__((unused)))
 TREE(file_age_tree, age_cmp)
-TREE(file_turn_tree, order_cmp)
+TREE(file_turn_tree, file_turn_cmp)
 
 void
 age_left(struct wb_file *f)

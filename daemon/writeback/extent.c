@@ -221,11 +221,10 @@ extent_set_state(struct extent *e, enum extent_state to)
 		extent_list_remove(e);
 	if (to == EXTENT_DIRTY) {
 		tails_joined(e);
+		slab_order(e, from);
 	} else if (from == EXTENT_DIRTY || to == EXTENT_HELD) {
 		tails_over(f);
 	}
-	if (to == EXTENT_DIRTY)
-		slab_order(e, from);
 	dirty_list_check(f);
 	if (to == EXTENT_DIRTY)
 		age_joined(e);

@@ -180,6 +180,12 @@ void file_read_end(struct wb_file *, uint64_t end, uint64_t changes);
 /* The most that one WRITE of it may hold. */
 uint32_t file_wsize(const struct wb_file *);
 
+static inline int
+file_turn_cmp(const struct wb_file *a, const struct wb_file *b)
+{
+	return turn_cmp(&a->turn, &b->turn);
+}
+
 /* Is nothing left to write?  Then what is accepted is at the server. */
 static inline bool
 file_all_written(const struct wb_file *f)

@@ -6,13 +6,7 @@
 
 #define ROUND (1ull << 32)
 
-static int
-order_cmp(struct wb_file *a, struct wb_file *b)
-{
-	return turn_cmp(&a->turn, &b->turn);
-}
-
-RB_GENERATE_INTERNAL(file_dirty_tree, wb_file, by_turn, order_cmp,
+RB_GENERATE_INTERNAL(file_dirty_tree, wb_file, by_turn, file_turn_cmp,
 		     static __attribute__((unused)))
 
 static void
