@@ -15,9 +15,9 @@
  *
  * With several connections all of that holds of each and the calls on it.  One that
  * has failed FAILED_MAX times in a row while the server answers over others is not
- * waited for: its calls go over one of those, under a fresh xid; those that may not be done twice
- * timeo after their last copy, under the same xid, as where the source port could
- * not be had again.
+ * waited for: its calls go over one of those, under a fresh xid; those that may not
+ * be done twice, timeo after their last copy, under the same xid, as where the
+ * source port could not be had again.
  *
  * One timer: it is set to the nearest of what may fall due, timeo at most, and
  * works out the next time from what it finds.
