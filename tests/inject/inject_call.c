@@ -48,8 +48,7 @@ below(void **real, const char *name)
 #define FAILS(name, err) \
 	inject_fails(INJECT_CALL, #name, ways, NR(ways), CALLER, &err)
 
-/* A call that fails in place of what it would do. */
-#define CALL(type, name, params, args, bad, ...) \
+#define CALL_FIRST(first, type, name, params, args, bad, ...) \
 	HAS_REAL(name); \
 	type \
 	name params \
@@ -57,27 +56,21 @@ below(void **real, const char *name)
 		WAYS(__VA_ARGS__); \
 		int err; \
 		if (FAILS(name, err)) { \
+			first; \
 			errno = err; \
 			return bad; \
 		} \
 		return REAL(name) args; \
 	}
 
+/* A call that fails in place of what it would do. */
+#define CALL(type, name, params, args, bad, ...) \
+	CALL_FIRST((void)0, type, name, params, args, bad, __VA_ARGS__)
+
 /* One that does it, and says that it failed. */
 #define CALL_DONE(type, name, params, args, bad, ...) \
-	HAS_REAL(name); \
-	type \
-	name params \
-	{ \
-		WAYS(__VA_ARGS__); \
-		int err; \
-		if (FAILS(name, err)) { \
-			(void)REAL(name) args; \
-			errno = err; \
-			return bad; \
-		} \
-		return REAL(name) args; \
-	}
+	CALL_FIRST((void)REAL(name) args, type, name, params, args, bad, \
+		   __VA_ARGS__)
 
 /* One that moves bytes, `len` of them: also fewer. */
 #define MOVE(name, params, args, ...) \
