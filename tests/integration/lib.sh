@@ -417,6 +417,27 @@ ledger_agrees() {
 		"$ganesha_export/$1" "$tmp/$1.ledger"
 }
 
+# put_with_kill NAME EPOCH: $tmp/source, of $bytes; the server dies after a fifth
+# of it has left.
+put_with_kill() {
+	local sent watcher put_pid
+	sent=$(stat_of 'v["ops"]["WRITE"]["bytes_sent"] if v else 0')
+	await_sent $((sent + bytes / 5)) &
+	watcher=$!
+	nfswb_exec put "$tmp/source" "$(url "$1")" 2> "$tmp/put.err" &
+	put_pid=$!
+	children="$children $put_pid $watcher"
+	wait $watcher
+	check_is "a fifth has left for the server" $? -eq 0
+	ganesha_kill
+	check "the server is killed while put runs" process_runs $put_pid
+	ganesha_start "$2" || bail "nfs-ganesha does not come back"
+	wait $put_pid
+	check_is "put ends with exit code 0" $? -eq 0
+	diag < "$tmp/put.err"
+	check "the file is identical" cmp "$tmp/source" "$ganesha_export/$1"
+}
+
 # Writers of all kinds, each a ledger, until writers_end; their pids are in
 # ${writers[@]}.
 writer_names=(over append fsync shared) writer_kinds=(w a ws wwts)

@@ -42,21 +42,7 @@ ports() {
 		awk '{ sub(".*:", "", $3); print $3 }' | sort
 }
 before=$(ports)
-sent=$(stat_of 'v["ops"]["WRITE"]["bytes_sent"]')
-await_sent $((sent + bytes / 5)) &
-watcher=$!
-nfswb_exec put "$tmp/source" "$(url two)" 2> "$tmp/put.err" &
-put_pid=$!
-children="$children $put_pid $watcher"
-wait $watcher
-check_is "a fifth has left for the server" $? -eq 0
-ganesha_kill
-check "the server is killed while put runs" process_runs $put_pid
-ganesha_start 2002 || bail "nfs-ganesha does not come back"
-wait $put_pid
-check_is "put ends with exit code 0" $? -eq 0
-diag < "$tmp/put.err"
-check "the file is identical" cmp "$tmp/source" "$ganesha_export/two"
+put_with_kill two 2002
 check "all four come back" await 20 four_are_up
 check_is "from the ports they had" "$(ports)" = "$before"
 check_is "the server's new verifier is counted" \

@@ -10,26 +10,6 @@ nfswbd_start
 bytes=$((512 << 20))
 pattern $bytes 1 > "$tmp/source"
 
-# put_with_kill NAME EPOCH: the server dies after a fifth of it has left.
-put_with_kill() {
-	local sent
-	sent=$(stat_of 'v["ops"]["WRITE"]["bytes_sent"] if v else 0')
-	await_sent $((sent + bytes / 5)) &
-	watcher=$!
-	nfswb_exec put "$tmp/source" "$(url "$1")" 2> "$tmp/put.err" &
-	put_pid=$!
-	children="$children $put_pid $watcher"
-	wait $watcher
-	check_is "a fifth has left for the server" $? -eq 0
-	ganesha_kill
-	check "the server is killed while put runs" process_runs $put_pid
-	ganesha_start "$2" || bail "nfs-ganesha does not come back"
-	wait $put_pid
-	check_is "put ends with exit code 0" $? -eq 0
-	diag < "$tmp/put.err"
-	check "the file is identical" cmp "$tmp/source" "$ganesha_export/$1"
-}
-
 put_with_kill first 2002
 check_is "the server's new verifier is counted" \
 	"$(stat_of 'v["verifier_changes"]')" -ge 1
